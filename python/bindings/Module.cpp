@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// kvern._mlir._mlir_libs._kvern: the dialect's types and attributes, the compiler.
+// kvern._mlir._mlir_libs._kvern: the dialect's types and attributes, the
+// compiler.
 #include "lib/CAPI/Registration.h"
 
 #include "mlir/Bindings/Python/Nanobind.h"
@@ -19,9 +20,10 @@ NB_MODULE(_kvern, m) {
   m.def(
       "context_init_hook",
       [](MlirContext context) {
-        for (const char *name : {"kvern", "func"})
+        for (const char *name : {"kvern", "func"}) {
           mlirContextGetOrLoadDialect(context,
                                       mlirStringRefCreateFromCString(name));
+        }
       },
       nb::arg("context"));
 }

@@ -14,9 +14,8 @@ int main(int argc, char **argv) {
   llvm::SmallVector<char *> pointers;
   for (std::string &argument : arguments) {
     llvm::StringRef rest = argument;
-    if (rest.consume_front("-") &&
-        (rest.consume_front("-kvern-stage=") ||
-         rest.consume_front("kvern-stage="))) {
+    if (rest.consume_front("-") && (rest.consume_front("-kvern-stage=") ||
+                                    rest.consume_front("kvern-stage="))) {
       argument = ("--kvern-to-" + rest).str();
     }
     pointers.push_back(argument.data());
@@ -26,6 +25,6 @@ int main(int argc, char **argv) {
   kvern::registerDialects(registry);
   kvern::registerPasses();
   return mlir::failed(mlir::MlirOptMain(static_cast<int>(pointers.size()),
-                                        pointers.data(),
-                                        "kvern's optimizer\n", registry));
+                                        pointers.data(), "kvern's optimizer\n",
+                                        registry));
 }
