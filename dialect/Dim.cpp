@@ -1,0 +1,629 @@
+//===- Dim.cpp - Sizes and their algebra ----------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Canonical form. A dimension is a polynomial: a map from monomials to non-zero
+// integer coefficients, where a monomial is a sorted list of factors and a
+// factor is a name or a floordiv or mod that does not divide out. The affine
+// expression that an attribute stores is rebuilt from that map in one fixed
+// order, so equal polynomials are equal attributes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/Kvern.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace kvern;
+
+namespace {
+
+/// A total order that does not depend on addresses: kind, then position or
+/// value, then operands.
+int compare(AffineExpr a, AffineExpr b) {
+  if (a == b) {
+    return 0;
+  }
+  if (a.getKind() != b.getKind()) {
+    // Names come before the composite factors.
+    auto rank = [](AffineExpr e) {
+      return isa<AffineSymbolExpr>(e) ? -1 : static_cast<int>(e.getKind());
+    };
+    return rank(a) < rank(b) ? -1 : 1;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(a)) {
+    return symbol.getPosition() < cast<AffineSymbolExpr>(b).getPosition() ? -1
+                                                                          : 1;
+  }
+  if (auto constant = dyn_cast<AffineConstantExpr>(a)) {
+    return constant.getValue() < cast<AffineConstantExpr>(b).getValue() ? -1
+                                                                        : 1;
+  }
+  auto lhs = cast<AffineBinaryOpExpr>(a);
+  auto rhs = cast<AffineBinaryOpExpr>(b);
+  if (int order = compare(lhs.getLHS(), rhs.getLHS())) {
+    return order;
+  }
+  return compare(lhs.getRHS(), rhs.getRHS());
+}
+
+using Monomial = SmallVector<AffineExpr, 2>;
+
+/// More factors first, so that the constant is last; then by the factors.
+struct MonomialLess {
+  bool operator()(const Monomial &a, const Monomial &b) const {
+    if (a.size() != b.size()) {
+      return a.size() > b.size();
+    }
+    for (auto [x, y] : llvm::zip_equal(a, b)) {
+      if (int order = compare(x, y)) {
+        return order < 0;
+      }
+    }
+    return false;
+  }
+};
+
+class Polynomial {
+public:
+  using Terms = std::map<Monomial, int64_t, MonomialLess>;
+
+  explicit Polynomial(MLIRContext *context) : context(context) {}
+
+  /// nullopt on overflow and on division by zero.
+  static std::optional<Polynomial> fromExpr(AffineExpr expr);
+  AffineExpr toExpr() const;
+
+  const Terms &getTerms() const { return terms; }
+
+private:
+  bool add(const Monomial &monomial, int64_t coefficient) {
+    auto [it, inserted] = terms.try_emplace(monomial, coefficient);
+    if (!inserted &&
+        llvm::AddOverflow(it->second, coefficient, it->second)) {
+      return false;
+    }
+    if (it->second == 0) {
+      terms.erase(it);
+    }
+    return true;
+  }
+  std::optional<int64_t> getConstant() const {
+    if (terms.empty()) {
+      return 0;
+    }
+    if (terms.size() == 1 && terms.begin()->first.empty()) {
+      return terms.begin()->second;
+    }
+    return std::nullopt;
+  }
+
+  static std::optional<Polynomial> sum(Polynomial a, const Polynomial &b,
+                                       int64_t factor = 1);
+  static std::optional<Polynomial> product(const Polynomial &a,
+                                           const Polynomial &b);
+  static std::optional<Polynomial> divide(AffineExprKind kind,
+                                          const Polynomial &a,
+                                          const Polynomial &b);
+
+  MLIRContext *context;
+  Terms terms;
+};
+
+std::optional<Polynomial> Polynomial::sum(Polynomial a, const Polynomial &b,
+                                          int64_t factor) {
+  for (const auto &[monomial, coefficient] : b.terms) {
+    int64_t scaled;
+    if (llvm::MulOverflow(coefficient, factor, scaled) ||
+        !a.add(monomial, scaled)) {
+      return std::nullopt;
+    }
+  }
+  return a;
+}
+
+std::optional<Polynomial> Polynomial::product(const Polynomial &a,
+                                              const Polynomial &b) {
+  Polynomial result(a.context);
+  for (const auto &[x, cx] : a.terms) {
+    for (const auto &[y, cy] : b.terms) {
+      Monomial monomial(x);
+      monomial.append(y.begin(), y.end());
+      llvm::sort(monomial, [](AffineExpr l, AffineExpr r) {
+        return compare(l, r) < 0;
+      });
+      int64_t coefficient;
+      if (llvm::MulOverflow(cx, cy, coefficient) ||
+          !result.add(monomial, coefficient)) {
+        return std::nullopt;
+      }
+    }
+  }
+  return result;
+}
+
+/// `monomial` without the factors of `divisor`, or nullopt when one is absent.
+std::optional<Monomial> without(const Monomial &monomial,
+                                const Monomial &divisor) {
+  Monomial rest(monomial);
+  for (AffineExpr factor : divisor) {
+    auto *it = llvm::find(rest, factor);
+    if (it == rest.end()) {
+      return std::nullopt;
+    }
+    rest.erase(it);
+  }
+  return rest;
+}
+
+/// a floordiv b or a mod b. Terms that the divisor, when it is one term,
+/// divides go out of the division; the rest stays as one opaque factor.
+std::optional<Polynomial> Polynomial::divide(AffineExprKind kind,
+                                             const Polynomial &a,
+                                             const Polynomial &b) {
+  if (b.terms.empty()) {
+    return std::nullopt;
+  }
+  bool isMod = kind == AffineExprKind::Mod;
+  Polynomial quotient(a.context);
+  Polynomial rest = a;
+  if (b.terms.size() == 1) {
+    const auto &[divisor, coefficient] = *b.terms.begin();
+    for (const auto &[monomial, value] : a.terms) {
+      std::optional<Monomial> left = without(monomial, divisor);
+      if (!left || (coefficient == -1 && value == INT64_MIN) ||
+          value % coefficient != 0) {
+        continue;
+      }
+      rest.terms.erase(monomial);
+      if (!quotient.add(*left, value / coefficient)) {
+        return std::nullopt;
+      }
+    }
+  } else if (a.terms == b.terms) {
+    rest.terms.clear();
+    quotient.terms[Monomial()] = 1;
+  }
+  if (std::optional<int64_t> x = rest.getConstant()) {
+    if (std::optional<int64_t> y = b.getConstant()) {
+      if (*x == INT64_MIN && *y == -1) {
+        return std::nullopt;
+      }
+      int64_t q = llvm::divideFloorSigned(*x, *y);
+      rest.terms.clear();
+      if (!quotient.add(Monomial(), q) ||
+          (isMod && *x != q * *y &&
+           !rest.add(Monomial(), *x - q * *y))) {
+        return std::nullopt;
+      }
+      return isMod ? rest : quotient;
+    }
+  }
+  if (rest.terms.empty()) {
+    return isMod ? rest : quotient;
+  }
+  AffineExpr opaque =
+      getAffineBinaryOpExpr(kind, rest.toExpr(), b.toExpr());
+  Polynomial factor(a.context);
+  if (auto constant = dyn_cast<AffineConstantExpr>(opaque)) {
+    if (constant.getValue() != 0) {
+      factor.terms[Monomial()] = constant.getValue();
+    }
+  } else {
+    factor.terms[Monomial{opaque}] = 1;
+  }
+  return isMod ? factor : sum(quotient, factor);
+}
+
+std::optional<Polynomial> Polynomial::fromExpr(AffineExpr expr) {
+  Polynomial result(expr.getContext());
+  switch (expr.getKind()) {
+  case AffineExprKind::Constant:
+    if (int64_t value = cast<AffineConstantExpr>(expr).getValue()) {
+      result.terms[Monomial()] = value;
+    }
+    return result;
+  case AffineExprKind::SymbolId:
+  case AffineExprKind::DimId:
+    result.terms[Monomial{expr}] = 1;
+    return result;
+  default:
+    break;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  std::optional<Polynomial> lhs = fromExpr(binary.getLHS());
+  std::optional<Polynomial> rhs = fromExpr(binary.getRHS());
+  if (!lhs || !rhs) {
+    return std::nullopt;
+  }
+  switch (expr.getKind()) {
+  case AffineExprKind::Add:
+    return sum(*lhs, *rhs);
+  case AffineExprKind::Mul:
+    return product(*lhs, *rhs);
+  case AffineExprKind::CeilDiv: {
+    // ceil(a / b) = -floor(-a / b)
+    std::optional<Polynomial> negated = sum(Polynomial(result), *lhs, -1);
+    std::optional<Polynomial> floor =
+        negated ? divide(AffineExprKind::FloorDiv, *negated, *rhs)
+                : std::nullopt;
+    return floor ? sum(Polynomial(result), *floor, -1) : std::nullopt;
+  }
+  default:
+    return divide(expr.getKind(), *lhs, *rhs);
+  }
+}
+
+AffineExpr Polynomial::toExpr() const {
+  AffineExpr result = getAffineConstantExpr(0, context);
+  bool first = true;
+  for (const auto &[monomial, coefficient] : terms) {
+    AffineExpr term;
+    for (AffineExpr factor : monomial) {
+      term = term ? term * factor : factor;
+    }
+    term = term ? term * coefficient
+                : getAffineConstantExpr(coefficient, context);
+    result = first ? term : result + term;
+    first = false;
+  }
+  return result;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Construction
+//===----------------------------------------------------------------------===//
+
+DimAttr DimAttr::getStatic(MLIRContext *context, int64_t value) {
+  return get(context, ArrayRef<StringAttr>(),
+                   getAffineConstantExpr(value, context));
+}
+
+DimAttr DimAttr::getSymbol(MLIRContext *context, StringRef name) {
+  return get(context,
+                   ArrayRef<StringAttr>(StringAttr::get(context, name)),
+                   getAffineSymbolExpr(0, context));
+}
+
+DimAttr DimAttr::getCanonical(MLIRContext *context,
+                              ArrayRef<StringAttr> symbols, AffineExpr expr) {
+  // Sort and merge the names, canonicalize, then drop the names that are gone.
+  auto renumber = [&](AffineExpr e, ArrayRef<StringAttr> from,
+                      ArrayRef<StringAttr> to) {
+    SmallVector<AffineExpr> positions;
+    for (StringAttr name : from) {
+      const auto *it = llvm::find(to, name);
+      positions.push_back(it == to.end()
+                              ? getAffineConstantExpr(0, context)
+                              : getAffineSymbolExpr(it - to.begin(), context));
+    }
+    return e.replaceDimsAndSymbols({}, positions);
+  };
+  SmallVector<StringAttr> sorted(symbols);
+  llvm::sort(sorted, [](StringAttr a, StringAttr b) {
+    return a.getValue() < b.getValue();
+  });
+  sorted.erase(llvm::unique(sorted), sorted.end());
+  std::optional<Polynomial> polynomial =
+      Polynomial::fromExpr(renumber(expr, symbols, sorted));
+  if (!polynomial) {
+    return {};
+  }
+  AffineExpr canonical = polynomial->toExpr();
+  SmallVector<StringAttr> used;
+  for (auto [i, name] : llvm::enumerate(sorted)) {
+    if (canonical.isFunctionOfSymbol(i)) {
+      used.push_back(name);
+    }
+  }
+  return get(context, ArrayRef<StringAttr>(used),
+                   renumber(canonical, sorted, used));
+}
+
+DimAttr DimAttr::combine(AffineExprKind kind, DimAttr lhs, DimAttr rhs) {
+  MLIRContext *context = lhs.getContext();
+  SmallVector<StringAttr> symbols(lhs.getSymbols());
+  llvm::append_range(symbols, rhs.getSymbols());
+  unsigned shift = lhs.getSymbols().size();
+  if ((kind == AffineExprKind::FloorDiv || kind == AffineExprKind::CeilDiv ||
+       kind == AffineExprKind::Mod) &&
+      rhs.isStatic(0)) {
+    return {};
+  }
+  AffineExpr right =
+      rhs.getExpr().shiftSymbols(rhs.getSymbols().size(), shift);
+  // A product or division that overflows must not be folded on construction.
+  std::optional<int64_t> a = lhs.getStaticValue();
+  std::optional<int64_t> b = rhs.getStaticValue();
+  if (a && b) {
+    int64_t folded;
+    bool overflow = false;
+    switch (kind) {
+    case AffineExprKind::Add:
+      overflow = llvm::AddOverflow(*a, *b, folded);
+      break;
+    case AffineExprKind::Mul:
+      overflow = llvm::MulOverflow(*a, *b, folded);
+      break;
+    default:
+      overflow = *a == INT64_MIN && *b == -1;
+      break;
+    }
+    if (overflow) {
+      return {};
+    }
+  }
+  return getCanonical(context, symbols,
+                      getAffineBinaryOpExpr(kind, lhs.getExpr(), right));
+}
+
+DimAttr DimAttr::operator+(DimAttr rhs) const {
+  return combine(AffineExprKind::Add, *this, rhs);
+}
+DimAttr DimAttr::operator-(DimAttr rhs) const {
+  DimAttr negated = rhs * -1;
+  return negated ? *this + negated : DimAttr();
+}
+DimAttr DimAttr::operator*(DimAttr rhs) const {
+  return combine(AffineExprKind::Mul, *this, rhs);
+}
+DimAttr DimAttr::operator+(int64_t rhs) const {
+  return *this + getStatic(getContext(), rhs);
+}
+DimAttr DimAttr::operator*(int64_t rhs) const {
+  return *this * getStatic(getContext(), rhs);
+}
+
+std::optional<int64_t> DimAttr::getStaticValue() const {
+  if (auto constant = dyn_cast<AffineConstantExpr>(getExpr())) {
+    return constant.getValue();
+  }
+  return std::nullopt;
+}
+
+StringAttr DimAttr::getSymbolName() const {
+  return isa<AffineSymbolExpr>(getExpr()) ? getSymbols().front()
+                                          : StringAttr();
+}
+
+DimAttr
+DimAttr::substitute(const DenseMap<StringAttr, DimAttr> &mapping) const {
+  SmallVector<StringAttr> symbols;
+  SmallVector<AffineExpr> replacements;
+  for (StringAttr name : getSymbols()) {
+    DimAttr with = mapping.lookup(name);
+    if (!with) {
+      with = getSymbol(getContext(), name.getValue());
+    }
+    replacements.push_back(with.getExpr().shiftSymbols(
+        with.getSymbols().size(), symbols.size()));
+    llvm::append_range(symbols, with.getSymbols());
+  }
+  return getCanonical(getContext(), symbols,
+                      getExpr().replaceDimsAndSymbols({}, replacements));
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static bool isIdentifier(StringRef name) {
+  if (name.empty() || !(llvm::isAlpha(name[0]) || name[0] == '_') ||
+      name == "floordiv" || name == "mod" || name == "ceildiv") {
+    return false;
+  }
+  return llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+/// `strength`: 0 in a sum, 1 in a product, 2 as an operand of a division.
+static void printTerm(raw_ostream &os, AffineExpr expr,
+                      ArrayRef<StringAttr> names, int strength) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    os << constant.getValue();
+    return;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    StringRef name = names[symbol.getPosition()].getValue();
+    if (isIdentifier(name)) {
+      os << name;
+      return;
+    }
+    os << '"';
+    llvm::printEscapedString(name, os);
+    os << '"';
+    return;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  bool isSum = expr.getKind() == AffineExprKind::Add;
+  bool isProduct = expr.getKind() == AffineExprKind::Mul;
+  int own = isSum ? 0 : 1;
+  bool parenthesize = own < strength || (strength == 2 && !isSum);
+  os << (parenthesize ? "(" : "");
+  printTerm(os, binary.getLHS(), names, isSum ? 0 : isProduct ? 1 : 2);
+  AffineExpr rhs = binary.getRHS();
+  if (isSum) {
+    // a + b * -1 reads better as a - b.
+    if (auto constant = dyn_cast<AffineConstantExpr>(rhs);
+        constant && constant.getValue() < 0 &&
+        constant.getValue() != INT64_MIN) {
+      os << " - " << -constant.getValue();
+    } else if (auto product = dyn_cast<AffineBinaryOpExpr>(rhs);
+               product && product.getKind() == AffineExprKind::Mul &&
+               product.getRHS() == -1) {
+      os << " - ";
+      printTerm(os, product.getLHS(), names, 1);
+    } else {
+      os << " + ";
+      printTerm(os, rhs, names, 0);
+    }
+  } else {
+    os << (isProduct                                        ? " * "
+           : expr.getKind() == AffineExprKind::FloorDiv ? " floordiv "
+           : expr.getKind() == AffineExprKind::CeilDiv  ? " ceildiv "
+                                                        : " mod ");
+    printTerm(os, rhs, names, 2);
+  }
+  os << (parenthesize ? ")" : "");
+}
+
+void DimAttr::printExpr(raw_ostream &os) const {
+  printTerm(os, getExpr(), getSymbols(), 0);
+}
+
+std::string DimAttr::str() const {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printExpr(os);
+  return text;
+}
+
+namespace {
+
+/// sum     ::= product ((`+` | `-`) product)*
+/// product ::= unary ((`*` | `floordiv` | `ceildiv` | `mod`) unary)*
+/// unary   ::= `-` unary | integer | name | string | `(` sum `)`
+class DimParser {
+public:
+  explicit DimParser(AsmParser &parser) : parser(parser) {}
+
+  FailureOr<DimAttr> parseSum() {
+    FailureOr<DimAttr> lhs = parseProduct();
+    while (succeeded(lhs)) {
+      bool minus = false;
+      if (failed(parser.parseOptionalPlus())) {
+        if (failed(parser.parseOptionalMinus())) {
+          // The lexer may have read `-4` as one token.
+          int64_t value;
+          OptionalParseResult number = parser.parseOptionalInteger(value);
+          if (!number.has_value()) {
+            return lhs;
+          }
+          if (failed(*number) || value >= 0) {
+            return parser.emitError(parser.getCurrentLocation(),
+                                    "expected an operator");
+          }
+          lhs = check(*lhs + value);
+          continue;
+        }
+        minus = true;
+      }
+      FailureOr<DimAttr> rhs = parseProduct();
+      if (failed(rhs)) {
+        return failure();
+      }
+      lhs = check(minus ? *lhs - *rhs : *lhs + *rhs);
+    }
+    return lhs;
+  }
+
+private:
+  FailureOr<DimAttr> check(DimAttr dim) {
+    if (dim) {
+      return dim;
+    }
+    return parser.emitError(parser.getCurrentLocation(),
+                            "dimension overflows 64 bits or divides by zero");
+  }
+
+  FailureOr<DimAttr> parseProduct() {
+    FailureOr<DimAttr> lhs = parseUnary();
+    while (succeeded(lhs)) {
+      AffineExprKind kind;
+      if (succeeded(parser.parseOptionalStar())) {
+        kind = AffineExprKind::Mul;
+      } else if (succeeded(parser.parseOptionalKeyword("floordiv"))) {
+        kind = AffineExprKind::FloorDiv;
+      } else if (succeeded(parser.parseOptionalKeyword("ceildiv"))) {
+        kind = AffineExprKind::CeilDiv;
+      } else if (succeeded(parser.parseOptionalKeyword("mod"))) {
+        kind = AffineExprKind::Mod;
+      } else {
+        return lhs;
+      }
+      FailureOr<DimAttr> rhs = parseUnary();
+      if (failed(rhs)) {
+        return failure();
+      }
+      lhs = check(DimAttr::combine(kind, *lhs, *rhs));
+    }
+    return lhs;
+  }
+
+  FailureOr<DimAttr> parseUnary() {
+    MLIRContext *context = parser.getContext();
+    // Recursion is bounded so that deep text cannot exhaust the stack.
+    if (++depth > 200) {
+      return parser.emitError(parser.getCurrentLocation(),
+                              "dimension is nested too deeply");
+    }
+    llvm::scope_exit leave([&] { --depth; });
+    int64_t value;
+    OptionalParseResult number = parser.parseOptionalInteger(value);
+    if (number.has_value()) {
+      if (failed(*number)) {
+        return failure();
+      }
+      return DimAttr::getStatic(context, value);
+    }
+    if (succeeded(parser.parseOptionalMinus())) {
+      FailureOr<DimAttr> operand = parseUnary();
+      if (failed(operand)) {
+        return failure();
+      }
+      return check(*operand * -1);
+    }
+    if (succeeded(parser.parseOptionalLParen())) {
+      FailureOr<DimAttr> inner = parseSum();
+      if (failed(inner) || failed(parser.parseRParen())) {
+        return failure();
+      }
+      return inner;
+    }
+    StringRef name;
+    if (succeeded(parser.parseOptionalKeyword(&name))) {
+      return DimAttr::getSymbol(context, name);
+    }
+    std::string quoted;
+    if (succeeded(parser.parseOptionalString(&quoted))) {
+      if (quoted.empty()) {
+        return parser.emitError(parser.getCurrentLocation(),
+                                "expected a dimension name that is not empty");
+      }
+      return DimAttr::getSymbol(context, quoted);
+    }
+    return parser.emitError(parser.getCurrentLocation(),
+                            "expected an integer, a name or `(` in a dimension");
+  }
+
+  AsmParser &parser;
+  int depth = 0;
+};
+
+} // namespace
+
+FailureOr<DimAttr> DimAttr::parseExpr(AsmParser &parser) {
+  return DimParser(parser).parseSum();
+}
+
+Attribute DimAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess()) {
+    return {};
+  }
+  FailureOr<DimAttr> dim = parseExpr(parser);
+  if (failed(dim) || parser.parseGreater()) {
+    return {};
+  }
+  return *dim;
+}
+
+void DimAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printExpr(printer.getStream());
+  printer << '>';
+}

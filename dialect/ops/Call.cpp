@@ -1,0 +1,146 @@
+//===- Call.cpp - Subgraphs -----------------------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/ops/Call.h"
+
+using namespace mlir;
+using namespace kvern;
+
+#define GET_OP_CLASSES
+#include "dialect/ops/Call.cpp.inc"
+
+void KvernDialect::registerCallOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Call.cpp.inc"
+      >();
+}
+
+namespace {
+
+/// Element type, device and sizes of a tensor or buffer.
+struct Parts {
+  ArrayRef<DimAttr> shape;
+  Type elementType;
+  DeviceAttr device;
+};
+
+} // namespace
+
+static std::optional<Parts> getParts(Type type) {
+  if (auto tensor = dyn_cast<kvern::TensorType>(type)) {
+    return Parts{tensor.getShape(), tensor.getElementType(),
+                 tensor.getDevice()};
+  }
+  if (auto buffer = dyn_cast<BufferType>(type)) {
+    return Parts{buffer.getShape(), buffer.getElementType(),
+                 buffer.getDevice()};
+  }
+  return std::nullopt;
+}
+
+Type kvern::substitute(Type type, const DimMapping &mapping) {
+  std::optional<Parts> parts = getParts(type);
+  if (!parts) {
+    return type;
+  }
+  SmallVector<DimAttr> shape;
+  for (DimAttr dim : parts->shape) {
+    shape.push_back(dim.substitute(mapping));
+    if (!shape.back()) {
+      return {};
+    }
+  }
+  if (isa<kvern::TensorType>(type)) {
+    return kvern::TensorType::get(shape, parts->elementType, parts->device);
+  }
+  return BufferType::get(shape, parts->elementType, parts->device);
+}
+
+FailureOr<DimMapping>
+kvern::matchArguments(func::FuncOp callee, TypeRange operands,
+                      DictionaryAttr given,
+                      function_ref<InFlightDiagnostic()> emitError) {
+  TypeRange arguments = callee.getArgumentTypes();
+  if (arguments.size() != operands.size()) {
+    return emitError() << "expected " << arguments.size()
+                       << " operands for @" << callee.getSymName()
+                       << ", but got " << operands.size();
+  }
+  // Bare names are bound where they first stand; everything else must agree.
+  DimMapping mapping;
+  if (given) {
+    for (NamedAttribute entry : given) {
+      auto dim = dyn_cast<DimAttr>(entry.getValue());
+      if (!dim) {
+        return emitError() << "expected a dim for " << entry.getName()
+                           << ", but got " << entry.getValue();
+      }
+      mapping[entry.getName()] = dim;
+    }
+  }
+  for (auto [argument, operand] : llvm::zip_equal(arguments, operands)) {
+    std::optional<Parts> want = getParts(argument);
+    std::optional<Parts> got = getParts(operand);
+    if (!want || !got || want->shape.size() != got->shape.size()) {
+      continue;
+    }
+    for (auto [dim, size] : llvm::zip_equal(want->shape, got->shape)) {
+      if (StringAttr name = dim.getSymbolName()) {
+        mapping.try_emplace(name, size);
+      }
+    }
+  }
+  for (auto [i, argument, operand] :
+       llvm::enumerate(arguments, operands)) {
+    Type expected = substitute(argument, mapping);
+    if (expected != operand) {
+      InFlightDiagnostic diagnostic =
+          emitError() << "expected operand " << i << " of @"
+                      << callee.getSymName() << " to be " << argument;
+      if (expected && expected != argument) {
+        diagnostic << ", here " << expected;
+      }
+      return diagnostic << ", but got " << operand;
+    }
+  }
+  return mapping;
+}
+
+FailureOr<SmallVector<Type>>
+kvern::inferCallResults(func::FuncOp callee, TypeRange operands,
+                        DictionaryAttr given,
+                        function_ref<InFlightDiagnostic()> emitError) {
+  FailureOr<DimMapping> mapping = matchArguments(callee, operands, given, emitError);
+  if (failed(mapping)) {
+    return failure();
+  }
+  SmallVector<Type> results;
+  for (Type type : callee.getResultTypes()) {
+    results.push_back(substitute(type, *mapping));
+    if (!results.back()) {
+      return emitError() << "a result size of @" << callee.getSymName()
+                         << " overflows 64 bits";
+    }
+  }
+  return results;
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto callee =
+      symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getCalleeAttr());
+  if (!callee) {
+    return emitOpError("expected a function named @")
+           << getCallee() << ", but there is none";
+  }
+  auto results = inferCallResults(callee, getOperandTypes(), getDimsAttr(),
+                                  [&] { return emitOpError(); });
+  if (failed(results)) {
+    return failure();
+  }
+  if (TypeRange(*results) != getResultTypes()) {
+    return emitOpError("expected results ")
+           << *results << ", but got " << getResultTypes();
+  }
+  return success();
+}
