@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -134,9 +135,23 @@ std::vector<std::string> detect() {
   return found;
 }
 
+std::string readBrand() {
+  unsigned regs[12] = {};
+  for (unsigned i = 0; i < 3; ++i) {
+    unsigned *part = regs + 4 * i;
+    if (!__get_cpuid(0x80000002 + i, &part[EAX], &part[EBX], &part[ECX],
+                     &part[EDX])) {
+      return "";
+    }
+  }
+  const char *text = reinterpret_cast<const char *>(regs);
+  return std::string(text, strnlen(text, sizeof(regs)));
+}
+
 #else
 
 std::vector<std::string> detect() { return {}; }
+std::string readBrand() { return ""; }
 
 #endif
 
@@ -146,6 +161,8 @@ const std::vector<std::string> &hostCpuFeatures() {
   static const std::vector<std::string> features = detect();
   return features;
 }
+
+std::string hostCpuBrand() { return readBrand(); }
 
 std::vector<std::string>
 missingCpuFeatures(const std::vector<std::string> &required) {

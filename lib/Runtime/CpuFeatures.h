@@ -13,6 +13,9 @@ namespace kvern::runtime {
 /// system saves the registers it needs. A compiler should require no others.
 const std::vector<std::string> &hostCpuFeatures();
 
+/// What this processor calls itself: "AMD EPYC 9654 96-Core Processor".
+std::string hostCpuBrand();
+
 /// The names among `required` that this processor lacks, or that are not known
 /// here.
 std::vector<std::string>

@@ -181,7 +181,7 @@ Result<Executable::Ref> Executable::fromMemory(Memory::Ref memory) {
   if (reinterpret_cast<uintptr_t>(memory->data()) % kMemoryAlignment != 0) {
     Memory::Ref copy = Memory::allocate(memory->size());
     if (!copy) {
-      return Status::error(ErrorKind::System,
+      return Status::error(ErrorKind::Memory,
                            "no memory for an executable of " +
                                std::to_string(memory->size()) + " bytes");
     }

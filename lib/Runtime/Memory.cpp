@@ -28,7 +28,7 @@ struct File {
 };
 
 Status systemError(const std::string &what, const char *path) {
-  return Status::error(ErrorKind::System,
+  return Status::error(ErrorKind::File,
                        what + " '" + path + "': " + std::strerror(errno));
 }
 
@@ -73,14 +73,14 @@ Result<Memory::Ref> Memory::mapFile(const char *path, uint64_t offset,
     return systemError("cannot read the size of", path);
   }
   if (!S_ISREG(info.st_mode)) {
-    return Status::error(ErrorKind::System,
+    return Status::error(ErrorKind::File,
                          std::string("expected a regular file, but '") + path +
                              "' is none");
   }
   const uint64_t fileSize = static_cast<uint64_t>(info.st_size);
   if (offset > fileSize || (bytes != kToEnd && bytes > fileSize - offset)) {
     return Status::error(
-        ErrorKind::System,
+        ErrorKind::File,
         "expected at least " + std::to_string(bytes == kToEnd ? 0 : bytes) +
             " bytes from offset " + std::to_string(offset) + " in '" + path +
             "', but the file has " + std::to_string(fileSize));

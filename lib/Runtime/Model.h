@@ -43,7 +43,7 @@ public:
   /// access, overlap of mutable ones), binds its symbols and runs it.
   ///
   /// Mutable inputs are changed in place, also by a run that fails half-way.
-  /// Fails with InputCount, Input, Execution or System.
+  /// Fails with InputCount, Input, Execution or Memory.
   Result<std::vector<OutputTensor>> run(const std::vector<TensorRef> &inputs);
 
 private:

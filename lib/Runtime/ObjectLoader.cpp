@@ -184,7 +184,7 @@ private:
     int flags = MAP_PRIVATE | MAP_ANONYMOUS | (needsLowMemory ? MAP_32BIT : 0);
     void *memory = mmap(nullptr, total, PROT_READ | PROT_WRITE, flags, -1, 0);
     if (memory == MAP_FAILED) {
-      return Status::error(ErrorKind::System,
+      return Status::error(ErrorKind::Memory,
                            "cannot map " + std::to_string(total) +
                                " bytes for code: " + std::strerror(errno));
     }
@@ -367,7 +367,7 @@ private:
       if (groupSize[group] != 0 &&
           mprotect(object->memory + groupStart[group], groupSize[group],
                    kProtections[group]) != 0) {
-        return Status::error(ErrorKind::System,
+        return Status::error(ErrorKind::Memory,
                              std::string("cannot protect code: ") +
                                  std::strerror(errno));
       }

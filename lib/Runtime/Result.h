@@ -24,8 +24,10 @@ enum class ErrorKind : int {
   InputCount = 4,
   /// The program failed while running.
   Execution = 5,
-  /// The system refused: memory, files.
-  System = 6,
+  /// The system has no memory left.
+  Memory = 6,
+  /// A file cannot be opened or read.
+  File = 7,
 };
 
 /// Success, or a kind and a message (lower case, values included, no full

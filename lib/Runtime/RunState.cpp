@@ -77,7 +77,7 @@ void *RunState::allocateOutput(size_t index, std::vector<int64_t> dims) {
   Memory::Ref memory =
       bytes ? Memory::allocate(static_cast<uint64_t>(*bytes)) : nullptr;
   if (!memory) {
-    fail(Status::error(ErrorKind::System,
+    fail(Status::error(ErrorKind::Memory,
                        "no memory for output " + std::to_string(index) + " ('" +
                            spec.name + "') of shape " + formatShape(dims) +
                            " and dtype " + std::string(dtypeName(spec.dtype))));
@@ -124,7 +124,7 @@ void *RunState::takeWorkspace(int64_t bytes) {
   workspace =
       bytes < 0 ? nullptr : Memory::allocate(static_cast<uint64_t>(bytes));
   if (!workspace) {
-    fail(Status::error(ErrorKind::System, "no memory for a workspace of " +
+    fail(Status::error(ErrorKind::Memory, "no memory for a workspace of " +
                                               std::to_string(bytes) +
                                               " bytes"));
     return nullptr;
@@ -136,7 +136,7 @@ void *RunState::allocate(int64_t bytes) {
   Memory::Ref memory =
       bytes < 0 ? nullptr : Memory::allocate(static_cast<uint64_t>(bytes));
   if (!memory) {
-    fail(Status::error(ErrorKind::System, "no memory for " +
+    fail(Status::error(ErrorKind::Memory, "no memory for " +
                                               std::to_string(bytes) +
                                               " bytes of temporary data"));
     return nullptr;

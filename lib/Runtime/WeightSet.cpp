@@ -78,7 +78,7 @@ Result<WeightSet::Ref> WeightSet::bind(Executable::Ref executable,
       // Memory::allocate aligns to 64; larger alignments need some room.
       memory = Memory::allocate(bytes + specs[i].align);
       if (!memory) {
-        return Status::error(ErrorKind::System,
+        return Status::error(ErrorKind::Memory,
                              "no memory to align weight '" + specs[i].name +
                                  "' of " + std::to_string(bytes) + " bytes");
       }

@@ -13,11 +13,13 @@ __all__ = [
     "DTypeError",
     "DeviceError",
     "ExecutionError",
+    "FileError",
     "GraphContextError",
     "GraphError",
     "InputError",
     "InputTypeError",
     "KvernError",
+    "OutOfMemoryError",
     "ShapeError",
     "UnsupportedError",
     "WeightError",
@@ -70,6 +72,14 @@ class ExecutionError(KvernError, RuntimeError):
 
 class ArtifactError(KvernError, ValueError):
     """An executable file is damaged, of another version, or not for this machine."""
+
+
+class OutOfMemoryError(KvernError, MemoryError):
+    """There is no memory for a buffer, an output or a workspace."""
+
+
+class FileError(KvernError, OSError):
+    """A file cannot be opened, read or mapped."""
 
 
 class UnsupportedError(KvernError, NotImplementedError, ValueError):

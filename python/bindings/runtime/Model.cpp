@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Binding of weights and running of models.
+#include "lib/Runtime/Model.h"
+
+#include "python/bindings/runtime/Buffer.h"
+#include "python/bindings/runtime/Errors.h"
+#include "python/bindings/runtime/Executable.h"
+
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+
+namespace nb = nanobind;
+using namespace kvern::runtime;
+
+namespace kvern::python {
+namespace {
+
+Buffer contiguousCopy(const Buffer &buffer) {
+  Buffer copy = Buffer::allocate(buffer.dtype, buffer.shape, /*zeroed=*/false);
+  copy.copyFrom(buffer);
+  return copy;
+}
+
+std::shared_ptr<WeightSet> bindWeights(std::shared_ptr<Executable> executable,
+                                       nb::dict weights, bool allowUnexpected) {
+  std::vector<WeightData> offered;
+  for (auto [name, value] : weights) {
+    const Buffer *given = nb::cast<const Buffer *>(value);
+    Buffer buffer = given->isContiguous() ? *given : contiguousCopy(*given);
+    offered.push_back({nb::cast<std::string>(name), buffer.dtype, buffer.shape,
+                       buffer.data, buffer.memory});
+  }
+  return std::const_pointer_cast<WeightSet>(
+      unwrap(WeightSet::bind(std::move(executable), offered, allowUnexpected)));
+}
+
+std::shared_ptr<Model> createModel(std::shared_ptr<WeightSet> weights,
+                                   const std::string &program) {
+  int64_t index = weights->executable()->findProgram(program);
+  if (index < 0) {
+    raise("ArtifactError", "the executable has no program '" + program + "'");
+  }
+  return Model::create(std::move(weights), static_cast<size_t>(index));
+}
+
+nb::list execute(Model &model, nb::list inputs) {
+  std::vector<TensorRef> refs;
+  // Held here, so that the memory outlives the run whatever happens to the
+  // list.
+  std::vector<Buffer> buffers;
+  refs.reserve(inputs.size());
+  buffers.reserve(inputs.size());
+  for (nb::handle item : inputs) {
+    const Buffer &buffer =
+        buffers.emplace_back(*nb::cast<const Buffer *>(item));
+    if (!buffer.isContiguous()) {
+      size_t index = buffers.size() - 1;
+      const std::vector<InputSpec> &specs = model.program().inputs;
+      std::string name = index < specs.size() ? specs[index].name : "?";
+      raise("InputError", "expected input " + std::to_string(index) + " ('" +
+                              name + "') to be contiguous, but got shape " +
+                              formatShape(buffer.shape) + " with strides " +
+                              formatShape(buffer.strides) +
+                              "; pass its .contiguous(), or "
+                              "np.ascontiguousarray of a NumPy array");
+    }
+    refs.push_back({buffer.data, buffer.dtype, buffer.shape.data(),
+                    buffer.shape.size(), buffer.isWritable});
+  }
+  Result<std::vector<OutputTensor>> outputs = [&] {
+    nb::gil_scoped_release nogil;
+    return model.run(refs);
+  }();
+  if (!outputs.ok()) {
+    raise(outputs.status());
+  }
+  nb::list result;
+  for (OutputTensor &output : *outputs) {
+    Buffer buffer;
+    buffer.data = output.memory->data();
+    buffer.memory = std::move(output.memory);
+    buffer.dtype = output.dtype;
+    buffer.strides = Buffer::contiguousStrides(output.dims);
+    buffer.shape = std::move(output.dims);
+    result.append(nb::cast(std::move(buffer)));
+  }
+  return result;
+}
+
+} // namespace
+
+void bindModel(nb::module_ &m) {
+  nb::class_<WeightSet>(m, "WeightSet",
+                        "The weights of an executable, bound by name.");
+  m.def("bind_weights", &bindWeights, nb::arg("executable"), nb::arg("weights"),
+        nb::arg("allow_unexpected") = false);
+  nb::class_<Model>(m, "Model", "A program with its weights, ready to run.")
+      .def_static("create", &createModel, nb::arg("weights"),
+                  nb::arg("program"))
+      .def("execute", &execute, nb::arg("inputs"));
+}
+
+} // namespace kvern::python
