@@ -1,7 +1,77 @@
+//===- Passes.td - Graph-level passes -----------------------*- tablegen -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
 #ifndef KVERN_TRANSFORMS_PASSES_TD
 #define KVERN_TRANSFORMS_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+
+def InlineSubgraphs : Pass<"kvern-inline-subgraphs", "::mlir::ModuleOp"> {
+  let summary = "Replaces calls of subgraphs by their bodies";
+  let description = [{
+    Every `kvern.call` of a function that is not a kernel is replaced by the body
+    of that function, its dimension names mapped to the caller's and its
+    placeholder weights completed by the prefix of the call. Private functions
+    that are no longer used are removed.
+
+    Repeated blocks become equal kernels again in `kvern-form-kernels`, so
+    inlining costs graph-level time only. Precondition: no recursion, which is
+    reported as an error. Example: test/Transforms/inline-subgraphs.mlir.
+  }];
+}
+
+def InsertChecks : Pass<"kvern-insert-checks", "::mlir::func::FuncOp"> {
+  let summary = "Makes run-time conditions explicit";
+  let description = [{
+    Puts `kvern.check.*` ops before gathers (indices in range) and before slices
+    whose bounds cannot be proven to lie within their axis. A condition that
+    follows from sizes being non-negative is not checked. Example:
+    test/Transforms/insert-checks.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect"];
+}
+
+def FormKernels : Pass<"kvern-form-kernels", "::mlir::ModuleOp"> {
+  let summary = "Groups ops into kernels";
+  let description = [{
+    Every compute op of a graph moves into a private function with the unit
+    attribute `kvern.kernel`, reached by `kvern.call`. A kernel holds one root
+    (contraction, reduction, norm or movement) or none, the elementwise ops that
+    feed it, and the elementwise ops on its result; it has one result. Weights,
+    views, checks and large constants stay in the graph.
+
+    Dimension names inside a kernel are `d0`, `d1`, ...; kernels that are then
+    equal are one function. Example: test/Transforms/form-kernels.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect"];
+}
+
+def PlanWorkspace : Pass<"kvern-plan-workspace", "::mlir::ModuleOp"> {
+  let summary = "One arena for all intermediate values";
+  let description = [{
+    Allocations in the entry block of a kernel become arguments that the host
+    program passes. Then every `memref.alloc` of the host program becomes a view
+    of one arena: two values share memory when their lifetimes are apart and
+    their sizes are the same expression, or numbers of which the second is not
+    larger. What depends on values read during the run is allocated by
+    `kvern.host.alloc` instead. Example: test/Transforms/plan-workspace.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def VerifyStage : Pass<"kvern-verify-stage", "::mlir::ModuleOp"> {
+  let summary = "Checks what a stage guarantees";
+  let description = [{
+    Fails with the first op that the named stage does not allow: `graph` and
+    `optimized` hold kvern and func ops; `kernels` no kvern compute op;
+    `loops` no tensor; `target` only the LLVM dialect. Example:
+    test/Pipelines/verify-stage.mlir.
+  }];
+  let options = [
+    Option<"stage", "stage", "std::string", /*default=*/"",
+           "graph, optimized, kernels, loops or target">
+  ];
+}
 
 #endif // KVERN_TRANSFORMS_PASSES_TD

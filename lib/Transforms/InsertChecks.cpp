@@ -1,0 +1,125 @@
+//===- InsertChecks.cpp - Makes run-time conditions explicit --------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/Inference.h"
+#include "lib/Transforms/Passes.h"
+
+namespace kvern {
+#define GEN_PASS_DEF_INSERTCHECKS
+#include "lib/Transforms/Passes.h.inc"
+} // namespace kvern
+
+using namespace mlir;
+using namespace kvern;
+
+/// Whether the value cannot be negative, given that no size is.
+static bool isNonNegative(AffineExpr expr) {
+  switch (expr.getKind()) {
+  case AffineExprKind::Constant:
+    return cast<AffineConstantExpr>(expr).getValue() >= 0;
+  case AffineExprKind::SymbolId:
+  case AffineExprKind::DimId:
+    return true;
+  default:
+    break;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  return isNonNegative(binary.getLHS()) && isNonNegative(binary.getRHS());
+}
+
+namespace {
+
+struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
+  void runOnOperation() override {
+    if (getOperation()->hasAttr("kvern.kernel")) {
+      return;
+    }
+    getOperation().walk([&](Operation *op) {
+      if (auto gather = dyn_cast<GatherOp>(op)) {
+        checkIndices(gather);
+      } else if (auto slice = dyn_cast<SliceOp>(op)) {
+        auto type = cast<kvern::TensorType>(slice.getX().getType());
+        auto result = cast<kvern::TensorType>(slice.getType());
+        checkBounds(op, type.getShape(), slice.getStarts(), slice.getStops(),
+                    slice.getSteps(), result.getShape(), slice.getBounds());
+      } else if (auto store = dyn_cast<BufferStoreSliceOp>(op)) {
+        auto type = cast<BufferType>(store.getDestination().getType());
+        auto source = cast<kvern::TensorType>(store.getSource().getType());
+        checkBounds(op, type.getShape(), store.getStarts(), store.getStops(),
+                    store.getSteps(), source.getShape(), store.getBounds());
+      }
+    });
+  }
+
+  void checkIndices(GatherOp op) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    MLIRContext *context = op.getContext();
+    auto x = cast<kvern::TensorType>(op.getX().getType());
+    auto indices = cast<kvern::TensorType>(op.getIndices().getType());
+    DimAttr count = getNumElements(context, indices.getShape());
+    // One axis, so that one reduction sees all of them.
+    Value flat = ReshapeOp::create(builder, loc, op.getIndices(),
+                                   ShapeAttr::get(context, count));
+    Type i64 = builder.getI64Type();
+    if (indices.getElementType() != i64) {
+      flat = CastOp::create(builder, loc, flat, i64);
+    }
+    Value lowest = ReduceMinOp::create(builder, loc, flat, 0);
+    Value highest = ReduceMaxOp::create(builder, loc, flat, 0);
+    CheckIndicesOp::create(builder, loc, lowest, highest,
+                           x.getShape()[op.getAxis()], op.getAxis());
+  }
+
+  void checkAtMost(Operation *op, DimAttr lhs, DimAttr rhs,
+                   const Twine &subject) {
+    DimAttr difference = rhs - lhs;
+    if (difference && isNonNegative(difference.getExpr())) {
+      return;
+    }
+    OpBuilder builder(op);
+    CheckSizesOp::create(builder, op->getLoc(), lhs, rhs, /*at_most=*/true,
+                         builder.getStringAttr(subject));
+  }
+
+  void checkBounds(Operation *op, ArrayRef<DimAttr> sizes, ArrayAttr starts,
+                   ArrayAttr stops, ArrayRef<int64_t> steps,
+                   ArrayRef<DimAttr> counts, ValueRange bounds) {
+    OpBuilder builder(op);
+    DimAttr zero = DimAttr::getStatic(op->getContext(), 0);
+    size_t nextStart = 0;
+    size_t nextStop = llvm::count_if(starts, llvm::IsaPred<UnitAttr>);
+    for (size_t axis = 0; axis < sizes.size(); ++axis) {
+      auto start = dyn_cast<DimAttr>(starts[axis]);
+      auto stop = dyn_cast<DimAttr>(stops[axis]);
+      if (!start || !stop) {
+        SmallVector<Value> own;
+        if (!start) {
+          own.push_back(bounds[nextStart++]);
+        }
+        if (!stop) {
+          own.push_back(bounds[nextStop++]);
+        }
+        CheckSliceOp::create(builder, op->getLoc(), own, sizes[axis],
+                             starts[axis], stops[axis], steps[axis],
+                             counts[axis], axis);
+        continue;
+      }
+      if (counts[axis].isStatic(0)) {
+        continue;
+      }
+      std::string where = " of axis " + std::to_string(axis);
+      if (steps[axis] > 0) {
+        checkAtMost(op, zero, start, "0, for the start" + where);
+        checkAtMost(op, start, stop, "start" + where);
+        checkAtMost(op, stop, sizes[axis], "stop" + where);
+      } else {
+        checkAtMost(op, start + 1, sizes[axis], "start + 1" + where);
+        checkAtMost(op, stop, start, "stop" + where);
+        checkAtMost(op, zero, stop + 1, "0, for the stop + 1" + where);
+      }
+    }
+  }
+};
+
+} // namespace
