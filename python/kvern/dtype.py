@@ -165,7 +165,7 @@ _FROM_NUMPY: dict[np.dtype[Any], DType] = {np_dtype: dtype for dtype, np_dtype i
 _SIZES: dict[DType, int] = {dtype: np_dtype.itemsize for dtype, np_dtype in _TO_NUMPY.items()}
 
 
-class finfo:  # noqa: N801  (named like numpy.finfo and torch.finfo)
+class finfo:
     """Numeric properties of a floating DType, modelled on `torch.finfo`.
 
     Attributes:
