@@ -23,4 +23,26 @@ def ConvertToHost : Pass<"kvern-convert-to-host", "::mlir::ModuleOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def ConvertHostToLLVM : Pass<"kvern-convert-host-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "Turns runtime requests into loads and calls";
+  let description = [{
+    Lowers the `kvern.host.*` ops: inputs, weights and dimension values are loads
+    from the frame of the run, outputs and memory are calls of the runtime, and a
+    check is a branch that reports and returns 1. Precondition: host programs are
+    single blocks. Example: test/Conversion/host-to-llvm.mlir.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
+def MarkKernels : Pass<"kvern-mark-kernels", "::mlir::LLVM::LLVMFuncOp"> {
+  let summary = "Says what LLVM may assume of kernels";
+  let description = [{
+    The pointers that a kernel gets do not alias: the host program passes inputs,
+    results and scratch as separate memory. Kernels are internal to the object
+    and are not inlined. Example: test/Conversion/mark-kernels.mlir.
+  }];
+}
+
 #endif // KVERN_CONVERSION_PASSES_TD

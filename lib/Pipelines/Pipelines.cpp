@@ -1,5 +1,125 @@
+//===- Pipelines.cpp - The compiler's stages by name ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The stages and their passes, in order.
+
 #include "lib/Pipelines/Pipelines.h"
 
-void kvern::registerPipelines() {}
+#include "lib/Conversion/Passes.h"
+#include "lib/Pipelines/HostTarget.h"
+#include "lib/Pipelines/KernelCodegen.h"
+#include "lib/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Pass/PassOptions.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace kvern;
+
+/// Upstream passes by their names, which keeps their headers out of this file.
+static void addUpstream(OpPassManager &pm, StringRef pipeline) {
+  [[maybe_unused]] LogicalResult parsed = parsePassPipeline(pipeline, pm);
+  assert(succeeded(parsed) && "a built-in pipeline does not parse");
+}
+
+static void addGraph(OpPassManager &, const CpuTarget &) {}
+
+static void addOptimized(OpPassManager &pm, const CpuTarget &) {
+  pm.addPass(createInlineSubgraphs());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createInsertChecks());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createFormKernels());
+}
+
+static void addKernels(OpPassManager &pm, const CpuTarget &) {
+  pm.addNestedPass<func::FuncOp>(createConvertToLinalg());
+  pm.addPass(createConvertToHost());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+static void addLoops(OpPassManager &pm, const CpuTarget &target) {
+  addKernelCodegenPasses(pm, target);
+  pm.addPass(createPlanWorkspace());
+}
+
+static void addTarget(OpPassManager &pm, const CpuTarget &) {
+  pm.addPass(createConvertHostToLLVM());
+  addUpstream(pm, "func.func(arith-expand,convert-vector-to-scf),"
+                  "expand-strided-metadata,lower-affine,canonicalize,cse,"
+                  "convert-scf-to-cf,convert-vector-to-llvm,"
+                  "convert-math-to-llvm,convert-math-to-libm,"
+                  "finalize-memref-to-llvm,convert-func-to-llvm,"
+                  "convert-arith-to-llvm,convert-index-to-llvm,"
+                  "convert-cf-to-llvm,convert-ub-to-llvm,"
+                  "reconcile-unrealized-casts");
+  pm.addNestedPass<LLVM::LLVMFuncOp>(createMarkKernels());
+}
+
+namespace {
+
+struct Stage {
+  StringRef name;
+  void (*add)(OpPassManager &, const CpuTarget &);
+};
+
+constexpr Stage stages[] = {
+    {"graph", addGraph},   {"optimized", addOptimized},
+    {"kernels", addKernels}, {"loops", addLoops},
+    {"target", addTarget},
+};
+
+struct TargetOptions : PassPipelineOptions<TargetOptions> {
+  Option<std::string> cpu{
+      *this, "cpu", llvm::cl::init("host"),
+      llvm::cl::desc("LLVM's name of the processor, or host")};
+  Option<std::string> features{
+      *this, "features", llvm::cl::init(""),
+      llvm::cl::desc("Processor features to add or remove, as of LLVM")};
+};
+
+} // namespace
+
+ArrayRef<StringRef> kvern::getStageNames() {
+  static const auto names = [] {
+    SmallVector<StringRef> all;
+    for (const Stage &stage : stages) {
+      all.push_back(stage.name);
+    }
+    return all;
+  }();
+  return names;
+}
+
+LogicalResult kvern::addStages(OpPassManager &pm, StringRef last,
+                               const CpuTarget &target) {
+  if (!llvm::is_contained(getStageNames(), last)) {
+    return failure();
+  }
+  for (const Stage &stage : stages) {
+    stage.add(pm, target);
+    VerifyStageOptions options;
+    options.stage = stage.name.str();
+    pm.addPass(createVerifyStage(options));
+    if (stage.name == last) {
+      break;
+    }
+  }
+  return success();
+}
+
+void kvern::registerPipelines() {
+  for (StringRef name : getStageNames()) {
+    PassPipelineRegistration<TargetOptions>(
+        ("kvern-to-" + name).str(),
+        ("Takes a staged graph to the end of stage `" + name + "`.").str(),
+        [name](OpPassManager &pm, const TargetOptions &options) {
+          (void)addStages(pm, name,
+                          resolveTarget(options.cpu, options.features));
+        });
+  }
+}

@@ -2,6 +2,8 @@
 // kvern._mlir._mlir_libs._kvern: the dialect's types and attributes, the
 // compiler.
 #include "lib/CAPI/Registration.h"
+#include "python/bindings/CompileModule.h"
+#include "python/bindings/DialectModule.h"
 
 #include "mlir/Bindings/Python/Nanobind.h"
 #include "mlir/Bindings/Python/NanobindAdaptors.h"
@@ -11,6 +13,8 @@ namespace nb = nanobind;
 NB_MODULE(_kvern, m) {
   m.doc() = "The kvern dialect and its compiler.";
   kvernRegisterPasses();
+  kvern::python::populateDialect(m);
+  kvern::python::populateCompile(m);
 
   m.def(
       "register_dialects",

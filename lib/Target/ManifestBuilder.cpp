@@ -1,0 +1,211 @@
+//===- ManifestBuilder.cpp - From attributes to a manifest ----------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "lib/Target/ManifestBuilder.h"
+
+#include "dialect/Kvern.h"
+#include "lib/Runtime/CpuFeatures.h"
+
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace kvern;
+using runtime::DimExpr;
+
+static DType getDType(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type)) {
+    bool isUnsigned = integer.isUnsigned();
+    switch (integer.getWidth()) {
+    case 1:
+      return DType::Bool;
+    case 8:
+      return isUnsigned ? DType::UInt8 : DType::Int8;
+    case 16:
+      return isUnsigned ? DType::UInt16 : DType::Int16;
+    case 32:
+      return isUnsigned ? DType::UInt32 : DType::Int32;
+    default:
+      return isUnsigned ? DType::UInt64 : DType::Int64;
+    }
+  }
+  return llvm::TypeSwitch<Type, DType>(type)
+      .Case([](Float4E2M1FNType) { return DType::Float4E2M1FN; })
+      .Case([](Float8E8M0FNUType) { return DType::Float8E8M0FNU; })
+      .Case([](Float8E4M3FNType) { return DType::Float8E4M3FN; })
+      .Case([](Float8E4M3FNUZType) { return DType::Float8E4M3FNUZ; })
+      .Case([](Float8E5M2Type) { return DType::Float8E5M2; })
+      .Case([](Float8E5M2FNUZType) { return DType::Float8E5M2FNUZ; })
+      .Case([](Float16Type) { return DType::Float16; })
+      .Case([](BFloat16Type) { return DType::BFloat16; })
+      .Case([](Float64Type) { return DType::Float64; })
+      .Default([](Type) { return DType::Float32; });
+}
+
+using SymbolNumbers = llvm::DenseMap<StringAttr, int64_t>;
+
+static void appendTerms(AffineExpr expr, DimAttr dim,
+                        const SymbolNumbers &numbers, DimExpr &out) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    out.terms.push_back({DimExpr::Op::Const, constant.getValue()});
+    return;
+  }
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    out.terms.push_back(
+        {DimExpr::Op::Symbol,
+         numbers.lookup(dim.getSymbols()[symbol.getPosition()])});
+    return;
+  }
+  auto binary = cast<AffineBinaryOpExpr>(expr);
+  auto push = [&](AffineExpr operand) {
+    appendTerms(operand, dim, numbers, out);
+  };
+  switch (expr.getKind()) {
+  case AffineExprKind::CeilDiv: {
+    // ceil(a / b) = -floor(-a / b)
+    auto negate = [&] {
+      out.terms.push_back({DimExpr::Op::Const, -1});
+      out.terms.push_back({DimExpr::Op::Mul});
+    };
+    push(binary.getLHS());
+    negate();
+    push(binary.getRHS());
+    out.terms.push_back({DimExpr::Op::FloorDiv});
+    negate();
+    return;
+  }
+  default:
+    push(binary.getLHS());
+    push(binary.getRHS());
+    out.terms.push_back({expr.getKind() == AffineExprKind::Add
+                             ? DimExpr::Op::Add
+                         : expr.getKind() == AffineExprKind::Mul
+                             ? DimExpr::Op::Mul
+                         : expr.getKind() == AffineExprKind::Mod
+                             ? DimExpr::Op::Mod
+                             : DimExpr::Op::FloorDiv});
+  }
+}
+
+static std::vector<DimExpr> getDims(ArrayRef<DimAttr> shape,
+                                    const SymbolNumbers &numbers) {
+  std::vector<DimExpr> dims;
+  for (DimAttr dim : shape) {
+    DimExpr expr;
+    appendTerms(dim.getExpr(), dim, numbers, expr);
+    expr.text = dim.str();
+    dims.push_back(std::move(expr));
+  }
+  return dims;
+}
+
+static runtime::InputSpec getInput(Type type, size_t index,
+                                   const SymbolNumbers &numbers) {
+  runtime::InputSpec spec;
+  spec.name = "input" + std::to_string(index);
+  if (auto tensor = dyn_cast<kvern::TensorType>(type)) {
+    spec.dtype = getDType(tensor.getElementType());
+    spec.device = tensor.getDevice().str();
+    spec.dims = getDims(tensor.getShape(), numbers);
+  } else {
+    auto buffer = cast<BufferType>(type);
+    spec.kind = runtime::InputKind::Buffer;
+    spec.dtype = getDType(buffer.getElementType());
+    spec.device = buffer.getDevice().str();
+    spec.dims = getDims(buffer.getShape(), numbers);
+  }
+  return spec;
+}
+
+static runtime::OutputSpec getOutput(Type type, size_t index,
+                                     const SymbolNumbers &numbers) {
+  auto tensor = cast<kvern::TensorType>(type);
+  runtime::OutputSpec spec;
+  spec.name = "output" + std::to_string(index);
+  spec.dtype = getDType(tensor.getElementType());
+  spec.device = tensor.getDevice().str();
+  spec.dims = getDims(tensor.getShape(), numbers);
+  return spec;
+}
+
+static std::string getText(DictionaryAttr entry, StringRef key) {
+  auto text = entry.getAs<StringAttr>(key);
+  return text ? text.str() : "";
+}
+
+static runtime::ProgramSpec getProgram(LLVM::LLVMFuncOp function,
+                                       DictionaryAttr attrs) {
+  runtime::ProgramSpec program;
+  program.name = program.entrySymbol = function.getSymName().str();
+  SymbolNumbers numbers;
+  for (auto name : attrs.getAs<ArrayAttr>("symbols").getAsRange<StringAttr>()) {
+    numbers.try_emplace(name, program.symbols.size());
+    program.symbols.push_back(name.str());
+  }
+  program.numInputSymbols =
+      attrs.getAs<IntegerAttr>("num_input_symbols").getInt();
+  auto inputs = attrs.getAs<ArrayAttr>("inputs").getAsValueRange<TypeAttr>();
+  for (auto [i, type] : llvm::enumerate(inputs)) {
+    program.inputs.push_back(getInput(type, i, numbers));
+  }
+  auto outputs = attrs.getAs<ArrayAttr>("outputs").getAsValueRange<TypeAttr>();
+  for (auto [i, type] : llvm::enumerate(outputs)) {
+    program.outputs.push_back(getOutput(type, i, numbers));
+  }
+  for (int64_t weight :
+       attrs.getAs<DenseI64ArrayAttr>("weights").asArrayRef()) {
+    program.weights.push_back(weight);
+  }
+  for (auto check :
+       attrs.getAs<ArrayAttr>("checks").getAsRange<DictionaryAttr>()) {
+    program.checks.push_back({getText(check, "kind"), getText(check, "op"),
+                              getText(check, "location"),
+                              getText(check, "message")});
+  }
+  return program;
+}
+
+llvm::Expected<ManifestContents>
+kvern::buildManifest(ModuleOp module, const CpuTarget &target,
+                     StringRef version) {
+  ManifestContents contents;
+  runtime::Manifest &manifest = contents.manifest;
+  manifest.kvernVersion = version.str();
+  manifest.triple = target.triple;
+  manifest.cpu = target.cpu;
+  // Of what the code may use, what the loader can ask a CPU for.
+  SmallVector<StringRef> features;
+  StringRef(target.features).split(features, ',', -1, /*KeepEmpty=*/false);
+  for (const std::string &known : runtime::hostCpuFeatures()) {
+    if (llvm::is_contained(features, "+" + known)) {
+      manifest.cpuFeatures.push_back(known);
+    }
+  }
+  auto weights = module->getAttrOfType<ArrayAttr>("kvern.weights");
+  if (!weights) {
+    return llvm::createStringError("the module has no kvern.weights");
+  }
+  for (auto entry : weights.getAsRange<DictionaryAttr>()) {
+    auto type =
+        cast<kvern::TensorType>(entry.getAs<TypeAttr>("type").getValue());
+    runtime::WeightSpec weight;
+    weight.name = getText(entry, "name");
+    weight.dtype = getDType(type.getElementType());
+    for (DimAttr dim : type.getShape()) {
+      weight.shape.push_back(*dim.getStaticValue());
+    }
+    weight.align = std::max<uint64_t>(dtypeSize(weight.dtype), 1);
+    if (auto align = entry.getAs<IntegerAttr>("align")) {
+      weight.align = align.getInt();
+    }
+    manifest.weights.push_back(std::move(weight));
+    contents.constants.push_back(entry.getAs<ElementsAttr>("value"));
+  }
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    if (auto attrs =
+            function->getAttrOfType<DictionaryAttr>("kvern.program")) {
+      manifest.programs.push_back(getProgram(function, attrs));
+    }
+  }
+  return contents;
+}

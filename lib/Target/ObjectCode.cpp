@@ -1,0 +1,103 @@
+//===- ObjectCode.cpp - From the LLVM dialect to machine code -------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "lib/Target/ObjectCode.h"
+
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+
+using namespace kvern;
+
+static void initializeTargets() {
+  [[maybe_unused]] static const bool once = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    return true;
+  }();
+}
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createMachine(const CpuTarget &target) {
+  initializeTargets();
+  llvm::Triple triple(target.triple);
+  std::string error;
+  const llvm::Target *backend =
+      llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!backend) {
+    return llvm::createStringError("no code generator for " + target.triple +
+                                   ": " + error);
+  }
+  llvm::TargetOptions options;
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
+      triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
+      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+  if (!machine) {
+    return llvm::createStringError("no code generator for " + target.triple);
+  }
+  return machine;
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = true;
+  tuning.SLPVectorization = true;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+llvm::Expected<llvm::SmallVector<char, 0>>
+kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target,
+                CodeKind kind) {
+  auto machine = createMachine(target);
+  if (!machine) {
+    return machine.takeError();
+  }
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code =
+      mlir::translateModuleToLLVMIR(module, context);
+  if (!code) {
+    return llvm::createStringError("the module has no translation to LLVM IR");
+  }
+  code->setDataLayout((*machine)->createDataLayout());
+  code->setTargetTriple((*machine)->getTargetTriple());
+  for (llvm::Function &function : *code) {
+    // Generated code never unwinds, and finds libm only through the loader.
+    function.setDoesNotThrow();
+    if (!function.isDeclaration()) {
+      function.addFnAttr("target-cpu", target.cpu);
+      function.addFnAttr("target-features", target.features);
+      // Loops are written for whole registers.
+      function.addFnAttr("prefer-vector-width",
+                         std::to_string(target.vectorBits));
+    }
+  }
+  optimize(*code, **machine);
+
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream os(bytes);
+  llvm::legacy::PassManager passes;
+  if ((*machine)->addPassesToEmitFile(
+          passes, os, nullptr,
+          kind == CodeKind::Object ? llvm::CodeGenFileType::ObjectFile
+                                   : llvm::CodeGenFileType::AssemblyFile)) {
+    return llvm::createStringError("no object emission for " + target.triple);
+  }
+  passes.run(*code);
+  return bytes;
+}

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layers, and the base class of models.
+
+A layer is a `Module`: it declares weights and child layers, and its `__call__` stages ops into the graph that
+is being built.
+"""
+
+from __future__ import annotations
+
+from kvern.nn.bounds import clamp
+from kvern.nn.containers import Identity, LayerList, MissingLayer, Sequential
+from kvern.nn.embedding import Embedding
+from kvern.nn.hooks import add_layer_hook, clear_hooks
+from kvern.nn.layer import Layer, Module
+from kvern.nn.linear import Linear
+from kvern.nn.mlp import MLP
+from kvern.nn.norm import LayerNorm, RMSNorm
+
+__all__ = [
+    "MLP",
+    "Embedding",
+    "Identity",
+    "Layer",
+    "LayerList",
+    "LayerNorm",
+    "Linear",
+    "MissingLayer",
+    "Module",
+    "RMSNorm",
+    "Sequential",
+    "add_layer_hook",
+    "clamp",
+    "clear_hooks",
+]

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Feed-forward networks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from kvern.dtype import DType
+from kvern.graph import DeviceRef, TensorValue, TensorValueLike, ops
+from kvern.nn._placement import Unsharded, only_device, refuse_quantization, refuse_sharding
+from kvern.nn.bounds import clamp
+from kvern.nn.layer import Module
+from kvern.nn.linear import Linear
+
+__all__ = ["MLP"]
+
+_ACTIVATIONS: dict[str, Callable[[TensorValue], TensorValue]] = {
+    "silu": ops.silu,
+    "gelu": ops.gelu,
+    "gelu_tanh": partial(ops.gelu, approximate="tanh"),
+    "relu": ops.relu,
+    "tanh": ops.tanh,
+    "sigmoid": ops.sigmoid,
+}
+
+
+class MLP(Unsharded, Module):
+    """Gated feed-forward network: `y = down(act(gate(x)) * up(x))`.
+
+    Source: Shazeer, "GLU Variants Improve Transformer", 2020.
+
+    Attributes:
+        gate_proj: `hidden_dim` to `feed_forward_length`.
+        up_proj: `hidden_dim` to `feed_forward_length`.
+        down_proj: `feed_forward_length` to `hidden_dim`.
+    """
+
+    def __init__(
+        self,
+        dtype: DType,
+        quantization_encoding: Any,
+        hidden_dim: int,
+        feed_forward_length: int,
+        devices: Sequence[DeviceRef],
+        linear_cls: Callable[..., Linear] = Linear,
+        has_bias: bool = False,
+        activation_function: str = "silu",
+        quant_config: Any = None,
+        swiglu_limit: float = 0.0,
+        is_sharding: bool = False,
+    ) -> None:
+        """Makes the three projections.
+
+        Args:
+            dtype: Element type of the weights.
+            quantization_encoding: Not supported: None.
+            hidden_dim: Size of the last axis of input and output.
+            feed_forward_length: Size of the last axis between.
+            devices: The one device to compute on.
+            linear_cls: Class of the projections.
+            has_bias: Whether the projections have a bias.
+            activation_function: `"silu"`, `"gelu"`, `"gelu_tanh"`, `"relu"`, `"tanh"` or `"sigmoid"`.
+            quant_config: Not supported.
+            swiglu_limit: When above 0, `gate(x)` is bounded by it from above and `up(x)` on both sides.
+            is_sharding: Not supported.
+
+        Raises:
+            ValueError: The activation function is unknown.
+            NotImplementedError: An option is not supported, or there are several devices.
+        """
+        super().__init__()
+        refuse_quantization(
+            "MLP", quantization_encoding=quantization_encoding, quant_config=quant_config
+        )
+        refuse_sharding("MLP", is_sharding)
+        if activation_function not in _ACTIVATIONS:
+            known = ", ".join(_ACTIVATIONS)
+            raise ValueError(
+                f"MLP: expected an activation function of {known}, but got {activation_function!r}"
+            )
+        device = only_device("MLP", devices)
+        linear = partial(linear_cls, dtype=dtype, device=device, has_bias=has_bias)
+        self.gate_proj = linear(hidden_dim, feed_forward_length)
+        self.up_proj = linear(hidden_dim, feed_forward_length)
+        self.down_proj = linear(feed_forward_length, hidden_dim)
+        self.activation_function = _ACTIVATIONS[activation_function]
+        self.swiglu_limit = swiglu_limit
+
+    def __call__(self, x: TensorValueLike) -> TensorValue:
+        """Returns the transformed tensor.
+
+        Args:
+            x: `[..., hidden_dim]`.
+
+        Returns:
+            `[..., hidden_dim]`.
+
+        Raises:
+            ValueError: The last axis is not hidden_dim, or the element types have no common one.
+        """
+        gate, up = self.gate_proj(x), self.up_proj(x)
+        if self.swiglu_limit > 0:
+            gate = clamp(gate, max=self.swiglu_limit)
+            up = clamp(up, -self.swiglu_limit, self.swiglu_limit)
+        return self.down_proj(self.activation_function(gate) * up)
