@@ -1,0 +1,238 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a graph or a file to models."""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from kvern import _runtime
+from kvern.driver import CPU, Buffer, Device, DLPackArray
+from kvern.engine.cache import cache_key, compile_cached
+from kvern.engine.compiled import CompiledModel
+from kvern.engine.model import Model
+from kvern.errors import DeviceError, InputError, InputTypeError, UnsupportedError, WeightError
+
+if TYPE_CHECKING:
+    from kvern.graph import Graph, Module
+
+__all__ = ["CustomExtensionsType", "GPUProfilingMode", "InferenceSession", "LogLevel"]
+
+CustomExtensionsType: TypeAlias = "Path | str | Iterable[Path | str]"
+GPUProfilingMode: TypeAlias = Literal["off", "on", "detailed"]
+
+
+class LogLevel(enum.IntEnum):
+    """Severity of log messages."""
+
+    NOTSET = 0
+    TRACE = 5
+    DEBUG = 10
+    INFO = 20
+    WARNING = 30
+    ERROR = 40
+    CRITICAL = 50
+
+
+class InferenceSession:
+    """Compiles graphs and makes models of them.
+
+    Compilation does not depend on weights, and its result is kept on disk (see `kvern.engine.cache`): the second
+    time, and in the next process, it costs milliseconds. A session may be used from several threads.
+    """
+
+    def __init__(
+        self,
+        devices: Iterable[Device] = (),
+        num_threads: int | None = None,
+        *,
+        custom_extensions: CustomExtensionsType | None = None,
+        precompiled_mefs: Any = None,
+        export_mefs: Any = None,
+    ) -> None:
+        """Opens a session.
+
+        Args:
+            devices: Devices that models may use; the host CPU is always among them.
+            num_threads: Threads of a run. This runtime uses one; None lets it choose.
+            custom_extensions: Libraries of custom kernels; not supported.
+            precompiled_mefs: Not supported: pass the path of a saved executable to `load`.
+            export_mefs: Not supported: use `CompiledModel.save`.
+
+        Raises:
+            ValueError: A device that this build cannot drive, or an option that is not supported (the latter is a
+                NotImplementedError too).
+        """
+        found: list[Device] = []
+        for device in devices:
+            if not isinstance(device, Device):
+                raise DeviceError(f"expected driver devices, but got {type(device).__name__}")
+            found.append(device)
+        self._devices = list(dict.fromkeys([*found, CPU()]))
+        if num_threads is not None and num_threads < 1:
+            raise InputError(f"expected num_threads >= 1, but got {num_threads}")
+        if num_threads is not None and num_threads > 1:
+            raise UnsupportedError(
+                f"this runtime runs a model on one thread, but num_threads is {num_threads}; "
+                "leave it out to let the runtime choose"
+            )
+        _refuse(custom_extensions, "custom_extensions: there are no custom kernels yet")
+        _refuse(precompiled_mefs, "precompiled_mefs: pass the path of a saved executable to load")
+        _refuse(export_mefs, "export_mefs: use CompiledModel.save")
+
+    @property
+    def devices(self) -> list[Device]:
+        """The devices of the session."""
+        return list(self._devices)
+
+    def compile(
+        self,
+        model: Graph | Module | str | os.PathLike[str] | bytes,
+        *,
+        custom_extensions: CustomExtensionsType | None = None,
+    ) -> CompiledModel:
+        """Compiles graphs; needs neither weights nor their memory.
+
+        Args:
+            model: A Graph, a Module of graphs, or an executable: its path (then the file must not change in place
+                while it is in use) or its bytes.
+            custom_extensions: Libraries of custom kernels; not supported.
+
+        Raises:
+            TypeError: `model` is of another type.
+            FileNotFoundError: There is no such file.
+            ValueError: The file is damaged or not for this machine, or the graph is not complete.
+            RuntimeError: The compiler failed.
+        """
+        _refuse(custom_extensions, "custom_extensions: there are no custom kernels yet")
+        if isinstance(model, (str, os.PathLike)):
+            path = os.fspath(model)
+            # For FileNotFoundError and its kin rather than a FileError.
+            os.stat(path)
+            return CompiledModel(_runtime.Executable.open(path))
+        if isinstance(model, bytes):
+            return CompiledModel(_runtime.Executable.from_bytes(model))
+        return CompiledModel(_compile_graph(model))
+
+    def init(
+        self,
+        compiled: CompiledModel,
+        *,
+        weights_registry: Mapping[str, DLPackArray] | None = None,
+        strict: bool = True,
+    ) -> Model:
+        """Binds the weights of a compiled graph.
+
+        Args:
+            compiled: From `compile`, with one graph.
+            weights_registry: Weight name to array (Buffer, NumPy or any DLPack array). Contiguous memory is used in
+                place and must not be freed or resized; other memory is copied.
+            strict: Whether names that the graph does not use are errors.
+
+        Raises:
+            ValueError: Weights are missing, unexpected, or of another dtype or shape, all listed; or `compiled`
+                holds several graphs.
+        """
+        programs = compiled._manifest["programs"]
+        if len(programs) != 1:
+            raise InputError(
+                f"expected one graph, but got {compiled.graph_names}; use init_all or load_all"
+            )
+        return Model(_bind(compiled, weights_registry, strict), programs[0])
+
+    def init_all(
+        self,
+        compiled: CompiledModel,
+        *,
+        weights_registry: Mapping[str, DLPackArray] | None = None,
+        strict: bool = True,
+    ) -> dict[str, Model]:
+        """Binds the weights of all graphs, once for all of them; see `init`.
+
+        Returns:
+            The models by name of their graph.
+        """
+        weights = _bind(compiled, weights_registry, strict)
+        return {
+            program["name"]: Model(weights, program) for program in compiled._manifest["programs"]
+        }
+
+    def load(
+        self,
+        model: Graph | Module | str | os.PathLike[str] | bytes,
+        *,
+        custom_extensions: CustomExtensionsType | None = None,
+        weights_registry: Mapping[str, DLPackArray] | None = None,
+        strict: bool = True,
+    ) -> Model:
+        """Compiles a graph and binds its weights: `compile` and `init`."""
+        compiled = self.compile(model, custom_extensions=custom_extensions)
+        return self.init(compiled, weights_registry=weights_registry, strict=strict)
+
+    def load_all(
+        self,
+        model: Graph | Module | str | os.PathLike[str] | bytes,
+        *,
+        custom_extensions: CustomExtensionsType | None = None,
+        weights_registry: Mapping[str, DLPackArray] | None = None,
+        strict: bool = True,
+    ) -> dict[str, Model]:
+        """Compiles several graphs and binds their weights: `compile` and `init_all`."""
+        compiled = self.compile(model, custom_extensions=custom_extensions)
+        return self.init_all(compiled, weights_registry=weights_registry, strict=strict)
+
+    def gpu_profiling(self, mode: GPUProfilingMode) -> None:
+        """Chooses how GPU work is profiled.
+
+        Args:
+            mode: "off", "on" or "detailed".
+
+        Raises:
+            ValueError: An unknown mode, or profiling without a GPU.
+        """
+        if mode not in ("off", "on", "detailed"):
+            raise InputError(f"expected mode 'off', 'on' or 'detailed', but got {mode!r}")
+        if mode != "off":
+            raise DeviceError("GPU profiling needs an accelerator, but accelerator_count() is 0")
+
+    def __repr__(self) -> str:
+        return f"InferenceSession(devices={self._devices})"
+
+
+def _refuse(value: Any, why: str) -> None:
+    if value is not None and value != () and value != []:
+        raise UnsupportedError(f"unsupported option {why}")
+
+
+def _compile_graph(model: Graph | Module) -> _runtime.Executable:
+    # Imported here: an executable from a file needs no MLIR.
+    from kvern.graph import Graph, Module
+
+    if not isinstance(model, (Graph, Module)):
+        raise InputTypeError(
+            f"expected a Graph, a Module of graphs, or an executable's path or bytes, "
+            f"but got {type(model).__name__}"
+        )
+    from kvern.graph import _compile
+
+    options: dict[str, Any] = {}
+    key = cache_key(_compile.serialize_module(model), options)
+    return compile_cached(key, lambda: _compile.compile_graph_module(model, options))
+
+
+def _bind(
+    compiled: CompiledModel, registry: Mapping[str, Any] | None, strict: bool
+) -> _runtime.WeightSet:
+    cores: dict[str, _runtime.Buffer] = {}
+    problems: list[str] = []
+    for name, value in (registry or {}).items():
+        try:
+            cores[name] = Buffer.from_dlpack(value)._core
+        except (ValueError, TypeError, BufferError) as error:
+            problems.append(f"\n  unusable: '{name}': {error}")
+    if problems:
+        raise WeightError("weights do not match the model:" + "".join(problems))
+    return _runtime.bind_weights(compiled._executable, cores, not strict)
