@@ -40,5 +40,7 @@ def assert_close(got: np.ndarray, expected: np.ndarray, scale: float = 1.0) -> N
     wrong = ~same & ~(finite & (error <= allowed))
     if wrong.any():
         places = np.argwhere(wrong)[:5]
-        shown = [f"{tuple(p)}: got {got[tuple(p)]!r}, expected {rounded[tuple(p)]!r}" for p in places]
+        shown = [
+            f"{tuple(p)}: got {got[tuple(p)]!r}, expected {rounded[tuple(p)]!r}" for p in places
+        ]
         raise AssertionError(f"{wrong.sum()} of {wrong.size} differ: " + "; ".join(shown))

@@ -84,7 +84,9 @@ def load(
     if weight_alignment is not None and (
         weight_alignment < 1 or weight_alignment & (weight_alignment - 1)
     ):
-        raise WeightError(f"expected a power of two as weight_alignment, but got {weight_alignment}")
+        raise WeightError(
+            f"expected a power of two as weight_alignment, but got {weight_alignment}"
+        )
     found = places(owned)
     if strict:
         _check_names([place.name for place in found], list(state_dict))
@@ -117,7 +119,9 @@ def _check_names(expected: list[str], got: list[str]) -> None:
     if unexpected:
         lines.append(f"unexpected ({len(unexpected)}): {', '.join(map(str, unexpected))}")
     if lines:
-        raise WeightError("\n  ".join(["the names of the values are not those of the weights", *lines]))
+        raise WeightError(
+            "\n  ".join(["the names of the values are not those of the weights", *lines])
+        )
 
 
 def _rename(found: list[_Place]) -> None:

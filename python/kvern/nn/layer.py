@@ -43,7 +43,7 @@ class Layer:
         raise NotImplementedError(f"{type(self).__qualname__} does not define __call__")
 
 
-class Module(Layer, ABC):  # noqa: B024 (a base for users' abstract classes; any method may compute)
+class Module(Layer, ABC):
     """Base class for model components with weight management.
 
     A `Weight` or a `Module` that is assigned to an attribute belongs to the module. Weights are named by the
@@ -281,7 +281,7 @@ class Module(Layer, ABC):  # noqa: B024 (a base for users' abstract classes; any
             module=module,
             is_device_graph=is_device_graph,
         ) as graph:
-            graph.output(*_subgraph.outputs_of(self, self(*graph.inputs)))
+            graph.output(*_subgraph.outputs_of(self(*graph.inputs)))
         return graph
 
     def compile(
@@ -314,7 +314,8 @@ class Module(Layer, ABC):  # noqa: B024 (a base for users' abstract classes; any
             custom_extensions=custom_extensions,
             is_device_graph=is_device_graph,
         )
-        return session.load(graph, weights_registry=values)
+        # A state dict may hold weights that `__call__` does not use.
+        return session.load(graph, weights_registry=values, strict=weights is not None)
 
 
 def _with_hooks(call: Callable[..., Any]) -> Callable[..., Any]:

@@ -78,7 +78,11 @@ def _store_slice(dtype: DType) -> BufferCase:
         return [memory.copy()]
 
     return BufferCase(
-        "buffer_store_slice", "", fn, oracle, [(sample(dtype, [6, 5]), sample(dtype, [3, 3], seed=1))]
+        "buffer_store_slice",
+        "",
+        fn,
+        oracle,
+        [(sample(dtype, [6, 5]), sample(dtype, [3, 3], seed=1))],
     )
 
 

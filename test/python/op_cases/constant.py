@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import numpy as np
+from compiling import cpu_tensor
 from kvern.dtype import DType
 from kvern.graph import DeviceRef, Graph, TensorValue, ops
 
-from compiling import cpu_tensor
 from op_cases.case import ALL, NUMBERS, Case, per_dtype, sample
 
 CPU = DeviceRef.CPU()

@@ -84,7 +84,10 @@ CASES = [
         "",
         ops.outer,
         np.outer,
-        [(sample(DType.float32, [m]), sample(DType.float32, [n], seed=1)) for m, n in [(1, 1), (5, 3), (0, 2)]],
+        [
+            (sample(DType.float32, [m]), sample(DType.float32, [n], seed=1))
+            for m, n in [(1, 1), (5, 3), (0, 2)]
+        ],
         shapes=[["m"], ["n"]],
     ),
 ]

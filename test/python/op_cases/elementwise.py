@@ -104,7 +104,13 @@ CASES: list[Case] = [
 CASES += _rounding()
 CASES += [_cast(source, target) for source in ALL for target in (*ALL, DType.int8, DType.uint16)]
 CASES += [
-    Case("gelu", "tanh", lambda x: ops.gelu(x, "tanh"), _gelu_tanh, [(sample(DType.float32, [37], -6, 6),)]),
+    Case(
+        "gelu",
+        "tanh",
+        lambda x: ops.gelu(x, "tanh"),
+        _gelu_tanh,
+        [(sample(DType.float32, [37], -6, 6),)],
+    ),
     Case(
         "gelu",
         "quick",

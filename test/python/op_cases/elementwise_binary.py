@@ -117,7 +117,6 @@ def _where(dtype: DType) -> Case:
     return Case("where", "", ops.where, np.where, arrays, shapes=[["n", 1], ["n", 5], [5]])
 
 
-
 CASES: list[Case] = []
 for _name, _oracle, _dtypes in _BINARY:
     CASES += per_dtype(_dtypes, lambda d, n=_name, o=_oracle: _broadcasting(n, o, d))
@@ -164,8 +163,34 @@ CASES += [
     Case(
         "add",
         "operators",
-        lambda x, y: [x + y, x - y, x * y, x / y, -x, abs(x), x < y, x <= y, x > y, x >= y, x == y, x != y],
-        lambda x, y: [x + y, x - y, x * y, x / y, -x, abs(x), x < y, x <= y, x > y, x >= y, x == y, x != y],
+        lambda x, y: [
+            x + y,
+            x - y,
+            x * y,
+            x / y,
+            -x,
+            abs(x),
+            x < y,
+            x <= y,
+            x > y,
+            x >= y,
+            x == y,
+            x != y,
+        ],
+        lambda x, y: [
+            x + y,
+            x - y,
+            x * y,
+            x / y,
+            -x,
+            abs(x),
+            x < y,
+            x <= y,
+            x > y,
+            x >= y,
+            x == y,
+            x != y,
+        ],
         [(sample(DType.float32, [5, 3]), sample(DType.float32, [5, 3], seed=1))],
         scale=4,
     ),

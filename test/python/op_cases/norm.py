@@ -28,7 +28,14 @@ def _weights(dtype: DType, shape: Any, count: int) -> list[np.ndarray]:
     return [sample(dtype, shape[-1:], 0.5, 1.5, seed=seed) for seed in range(1, count + 1)]
 
 
-def _case(op: str, label: str, fn: Callable[..., Any], oracle: Callable[..., Any], dtype: DType, weights: int) -> Case:
+def _case(
+    op: str,
+    label: str,
+    fn: Callable[..., Any],
+    oracle: Callable[..., Any],
+    dtype: DType,
+    weights: int,
+) -> Case:
     return Case(
         op,
         label,
@@ -41,7 +48,14 @@ def _case(op: str, label: str, fn: Callable[..., Any], oracle: Callable[..., Any
 
 
 def _rms_norm(dtype: DType) -> Case:
-    return _case("rms_norm", "", lambda x, w: ops.rms_norm(x, w, 1e-6), lambda x, w: _rms(x, w, 1e-6), dtype, 1)
+    return _case(
+        "rms_norm",
+        "",
+        lambda x, w: ops.rms_norm(x, w, 1e-6),
+        lambda x, w: _rms(x, w, 1e-6),
+        dtype,
+        1,
+    )
 
 
 def _rms_norm_gemma(dtype: DType) -> Case:

@@ -62,8 +62,20 @@ NM = [(1, 1), (3, 4), (0, 5), (17, 8)]
 
 CASES = [
     *per_dtype(ALL, _moved),
-    _case("reshape", "static", lambda x: ops.reshape(x, [4, 3, 2]), lambda x: x.reshape(4, 3, 2), (6, 4)),
-    _case("reshape", "minus-one", lambda x: ops.reshape(x, [2, -1]), lambda x: x.reshape(2, -1), (6, 4)),
+    _case(
+        "reshape",
+        "static",
+        lambda x: ops.reshape(x, [4, 3, 2]),
+        lambda x: x.reshape(4, 3, 2),
+        (6, 4),
+    ),
+    _case(
+        "reshape",
+        "minus-one",
+        lambda x: ops.reshape(x, [2, -1]),
+        lambda x: x.reshape(2, -1),
+        (6, 4),
+    ),
     _case("reshape", "to-scalar", lambda x: ops.reshape(x, []), lambda x: x.reshape(()), (1, 1)),
     _case("reshape", "empty", lambda x: ops.reshape(x, [3, 0]), lambda x: x.reshape(3, 0), (0, 4)),
     _case(
@@ -125,7 +137,11 @@ CASES = [
     _case(
         "permute",
         "rank-4",
-        lambda x: [ops.permute(x, [0, 2, 1, 3]), ops.permute(x, [3, 1, 2, 0]), ops.permute(x, [-1, 0, 1, 2])],
+        lambda x: [
+            ops.permute(x, [0, 2, 1, 3]),
+            ops.permute(x, [3, 1, 2, 0]),
+            ops.permute(x, [-1, 0, 1, 2]),
+        ],
         lambda x: [x.transpose(0, 2, 1, 3), x.transpose(3, 1, 2, 0), x.transpose(3, 0, 1, 2)],
         (2, 3, 5, 7),
         (1, 3, 1, 7),
@@ -174,7 +190,9 @@ CASES = [
         (1, 5),
         dims=["n", 5],
     ),
-    _case("split", "first-axis", lambda x: ops.split(x, [1, 3]), lambda x: np.split(x, [1]), (4, 3)),
+    _case(
+        "split", "first-axis", lambda x: ops.split(x, [1, 3]), lambda x: np.split(x, [1]), (4, 3)
+    ),
     _case(
         "chunk",
         "",
