@@ -36,8 +36,8 @@ SmallVector<StringAttr> kvern::collectDimNames(func::FuncOp function) {
 
 DimValues::DimValues(func::FuncOp kernel) {
   for (BlockArgument argument : kernel.getArguments()) {
-    if (auto name = kernel.getArgAttrOfType<StringAttr>(
-            argument.getArgNumber(), symbolAttrName)) {
+    if (auto name = kernel.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                        symbolAttrName)) {
       set(name, argument);
     }
   }
@@ -100,9 +100,8 @@ private:
     if (isa<AffineConstantExpr>(expr)) {
       return divisor;
     }
-    Value isZero =
-        arith::CmpIOp::create(builder, location, arith::CmpIPredicate::eq,
-                              divisor, getConstant(0));
+    Value isZero = arith::CmpIOp::create(
+        builder, location, arith::CmpIPredicate::eq, divisor, getConstant(0));
     return arith::SelectOp::create(builder, location, isZero, getConstant(1),
                                    divisor);
   }
@@ -143,9 +142,9 @@ DimValues::getFoldResults(OpBuilder &builder, Location location,
   return results;
 }
 
-SmallVector<Value>
-DimValues::getDynamicSizes(OpBuilder &builder, Location location,
-                           ArrayRef<DimAttr> shape) const {
+SmallVector<Value> DimValues::getDynamicSizes(OpBuilder &builder,
+                                              Location location,
+                                              ArrayRef<DimAttr> shape) const {
   SmallVector<Value> sizes;
   for (DimAttr dim : shape) {
     if (!dim.isStatic()) {

@@ -25,7 +25,8 @@ inline constexpr llvm::StringLiteral symbolAttrName = "kvern.symbol";
 
 /// Every dimension name in the types and attributes of `function` and of the
 /// ops in it, in the order of their spelling.
-llvm::SmallVector<mlir::StringAttr> collectDimNames(mlir::func::FuncOp function);
+llvm::SmallVector<mlir::StringAttr>
+collectDimNames(mlir::func::FuncOp function);
 
 /// What the dimension names of a function are while it runs.
 class DimValues {

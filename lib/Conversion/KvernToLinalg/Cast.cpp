@@ -64,9 +64,9 @@ Value makeSticky(Scalar &s, Value x) {
   int64_t dropped = s.isUnsigned() ? 12 : 11;
   int64_t mask = (int64_t(1) << dropped) - 1;
   Value low = arith::AndIOp::create(s.b, x, s.integer(mask));
-  Value sticky = arith::SelectOp::create(
-      s.b, s.equal(low, s.integer(0)), s.integer(0),
-      s.integer(int64_t(1) << (dropped - 1)));
+  Value sticky =
+      arith::SelectOp::create(s.b, s.equal(low, s.integer(0)), s.integer(0),
+                              s.integer(int64_t(1) << (dropped - 1)));
   Value high = arith::AndIOp::create(s.b, x, s.integer(~mask));
   Value rounded = arith::OrIOp::create(s.b, high, sticky);
   // Below 2^53 nothing has to be dropped.
@@ -98,8 +98,8 @@ Value castFloatToInt(Scalar &s, Value x, Type to) {
   Value end = s.constant(std::ldexp(1.0, isUnsigned ? width : width - 1));
   Value isHigh = s.greaterEqual(x, end);
   Value isLow = s.greater(low, x);
-  Value isInside = arith::AndIOp::create(s.b, s.greaterEqual(x, low),
-                                         s.greater(end, x));
+  Value isInside =
+      arith::AndIOp::create(s.b, s.greaterEqual(x, low), s.greater(end, x));
   Value safe = arith::SelectOp::create(s.b, isInside, x, s.constant(0.0));
   Value result =
       isUnsigned ? arith::FPToUIOp::create(s.b, target.type, safe).getResult()

@@ -45,8 +45,8 @@ static TypedAttr getStorageElements(ElementsAttr elements) {
       static_cast<int64_t>(blob->getData().size()) != type.getNumElements()) {
     return {};
   }
-  SmallVector<bool> values(llvm::map_range(
-      blob->getData(), [](char byte) { return byte != 0; }));
+  SmallVector<bool> values(
+      llvm::map_range(blob->getData(), [](char byte) { return byte != 0; }));
   return DenseElementsAttr::get(type, ArrayRef<bool>(values));
 }
 
@@ -106,8 +106,8 @@ struct ShapeToTensorConversion : OpConversionPattern<ShapeToTensorOp> {
     Type i64 = rewriter.getI64Type();
     SmallVector<Value> sizes;
     for (DimAttr dim : op.getShape().getDims()) {
-      sizes.push_back(arith::IndexCastOp::create(
-          rewriter, op.getLoc(), i64, loops.index(loops.size(dim))));
+      sizes.push_back(arith::IndexCastOp::create(rewriter, op.getLoc(), i64,
+                                                 loops.index(loops.size(dim))));
     }
     if (sizes.empty()) {
       rewriter.replaceOp(op, loops.empty(type.getShape(), i64));

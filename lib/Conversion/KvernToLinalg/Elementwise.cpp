@@ -27,13 +27,12 @@ static ArrayRef<DimAttr> getShape(Value value) {
 }
 
 /// The operands, aligned with the result at the last axis.
-static SmallVector<LoopOperand> broadcastOperands(LoopBuilder &loops,
-                                                  Operation *op,
-                                                  ValueRange converted) {
+static SmallVector<LoopOperand>
+broadcastOperands(LoopBuilder &loops, Operation *op, ValueRange converted) {
   SmallVector<LoopOperand> operands;
   for (auto [value, operand] : llvm::zip_equal(converted, op->getOperands())) {
-    operands.push_back(loops.broadcast(value, getShape(operand),
-                                       getShape(op->getResult(0))));
+    operands.push_back(
+        loops.broadcast(value, getShape(operand), getShape(op->getResult(0))));
   }
   return operands;
 }
@@ -54,18 +53,18 @@ struct ElementwiseConversion : OpConversionPattern<OpT> {
     LoopBuilder loops(rewriter, op);
     Type from = getElementType(op->getOperands().back());
     Type to = getElementType(op.getResult());
-    Value result = loops.elementwise(
-        getShape(op.getResult()), getStorageType(to),
-        broadcastOperands(loops, op, adaptor.getOperands()),
-        [&](ImplicitLocOpBuilder &b, ValueRange arguments) {
-          Scalar scalar(b, from);
-          SmallVector<Value> values;
-          for (Value argument : arguments) {
-            values.push_back(scalar.load(argument));
-          }
-          Value value = formula(scalar, values);
-          return from == to ? scalar.store(value) : value;
-        });
+    Value result =
+        loops.elementwise(getShape(op.getResult()), getStorageType(to),
+                          broadcastOperands(loops, op, adaptor.getOperands()),
+                          [&](ImplicitLocOpBuilder &b, ValueRange arguments) {
+                            Scalar scalar(b, from);
+                            SmallVector<Value> values;
+                            for (Value argument : arguments) {
+                              values.push_back(scalar.load(argument));
+                            }
+                            Value value = formula(scalar, values);
+                            return from == to ? scalar.store(value) : value;
+                          });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -99,12 +98,12 @@ struct CastConversion : OpConversionPattern<CastOp> {
     LoopBuilder loops(rewriter, op);
     Type from = getElementType(op.getX());
     Type to = getElementType(op.getResult());
-    Value result = loops.elementwise(
-        getShape(op.getResult()), getStorageType(to),
-        broadcastOperands(loops, op, adaptor.getOperands()),
-        [&](ImplicitLocOpBuilder &b, ValueRange values) {
-          return castScalar(b, values[0], from, to);
-        });
+    Value result =
+        loops.elementwise(getShape(op.getResult()), getStorageType(to),
+                          broadcastOperands(loops, op, adaptor.getOperands()),
+                          [&](ImplicitLocOpBuilder &b, ValueRange values) {
+                            return castScalar(b, values[0], from, to);
+                          });
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -222,8 +221,7 @@ static void addUnaryFormulas(Formulas formulas) {
   formulas.addMath<TruncOp, math::TruncOp>();
 
   formulas.add<AcosOp>([](Scalar &s, ValueRange x) -> Value {
-    Value clamped =
-        s.min(s.max(x[0], s.constant(-1.0)), s.constant(1.0));
+    Value clamped = s.min(s.max(x[0], s.constant(-1.0)), s.constant(1.0));
     return math::AcosOp::create(s.b, clamped);
   });
   formulas.add<SigmoidOp>(
@@ -291,6 +289,6 @@ void kvern::populateElementwisePatterns(TypeConverter &converter,
   addUnaryFormulas({converter, patterns});
   addBinaryFormulas({converter, patterns});
   patterns.add<WhereConversion, CastConversion, GeluConversion,
-               BroadcastToConversion, PermuteConversion>(
-      converter, patterns.getContext());
+               BroadcastToConversion, PermuteConversion>(converter,
+                                                         patterns.getContext());
 }

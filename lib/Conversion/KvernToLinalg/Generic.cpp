@@ -3,6 +3,7 @@
 
 #include "lib/Conversion/KvernToLinalg/Generic.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
@@ -26,9 +27,9 @@ RankedTensorType LoopBuilder::getType(ArrayRef<DimAttr> shape,
 }
 
 Value LoopBuilder::empty(ArrayRef<DimAttr> shape, Type storageType) {
-  return tensor::EmptyOp::create(
-      builder, location, dims.getFoldResults(builder, location, shape),
-      storageType);
+  return tensor::EmptyOp::create(builder, location,
+                                 dims.getFoldResults(builder, location, shape),
+                                 storageType);
 }
 
 Value LoopBuilder::fill(ArrayRef<DimAttr> shape, TypedAttr value) {
@@ -55,13 +56,11 @@ LoopOperand LoopBuilder::broadcast(Value value, ArrayRef<DimAttr> from,
     exprs.push_back(repeats ? builder.getAffineConstantExpr(0)
                             : builder.getAffineDimExpr(axis + shift));
   }
-  return {value,
-          AffineMap::get(to.size(), 0, exprs, builder.getContext())};
+  return {value, AffineMap::get(to.size(), 0, exprs, builder.getContext())};
 }
 
 LoopOperand LoopBuilder::without(Value value, int64_t rank, int64_t axis) {
-  return {value,
-          builder.getMultiDimIdentityMap(rank).dropResult(axis)};
+  return {value, builder.getMultiDimIdentityMap(rank).dropResult(axis)};
 }
 
 LoopOperand LoopBuilder::all(Value value, int64_t rank) {
@@ -120,8 +119,7 @@ static LoopOperand readThroughReshapes(LoopOperand operand) {
     } else {
       return operand;
     }
-    operand.map =
-        AffineMap::get(operand.map.getNumDims(), 0, exprs, context);
+    operand.map = AffineMap::get(operand.map.getNumDims(), 0, exprs, context);
   }
 }
 

@@ -61,11 +61,11 @@ public:
   /// A loop over `shape` whose result lacks `axis`; the last value that `body`
   /// gets is the accumulator, which starts at `init`.
   mlir::Value reduce(llvm::ArrayRef<DimAttr> shape, int64_t axis,
-                     mlir::TypedAttr init,
-                     llvm::ArrayRef<LoopOperand> operands, Body body);
+                     mlir::TypedAttr init, llvm::ArrayRef<LoopOperand> operands,
+                     Body body);
   /// `source` written over the part of `destination` that the offsets and
-  /// strides give; `shape` is that of `source`. With `axis`, the part has size 1
-  /// along it and `source` lacks it.
+  /// strides give; `shape` is that of `source`. With `axis`, the part has size
+  /// 1 along it and `source` lacks it.
   mlir::Value insert(mlir::Value source, mlir::Value destination,
                      llvm::ArrayRef<DimAttr> shape,
                      llvm::ArrayRef<mlir::OpFoldResult> offsets,

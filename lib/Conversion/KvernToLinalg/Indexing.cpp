@@ -50,7 +50,8 @@ struct GatherConversion : OpConversionPattern<GatherOp> {
           for (int64_t i = 0; i < x.getRank(); ++i) {
             int64_t loop = i < axis ? i : i + indexRank - 1;
             places.push_back(
-                i == axis ? place : linalg::IndexOp::create(b, loop).getResult());
+                i == axis ? place
+                          : linalg::IndexOp::create(b, loop).getResult());
           }
           return tensor::ExtractOp::create(b, adaptor.getX(), places);
         });

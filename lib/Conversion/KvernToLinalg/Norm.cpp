@@ -30,9 +30,8 @@ struct NormBuilder : LoopBuilder {
 
   /// The sum of what `body` makes of the elements of a row.
   Value sum(ArrayRef<LoopOperand> operands, Body body) {
-    return reduce(shape, axis,
-                  cast<TypedAttr>(builder.getZeroAttr(compute)), operands,
-                  [&](ImplicitLocOpBuilder &b, ValueRange values) {
+    return reduce(shape, axis, cast<TypedAttr>(builder.getZeroAttr(compute)),
+                  operands, [&](ImplicitLocOpBuilder &b, ValueRange values) {
                     Value element = body(b, values.drop_back());
                     return Scalar(b, type).accumulate(element, values.back());
                   });
@@ -53,8 +52,7 @@ struct NormBuilder : LoopBuilder {
         [&](ImplicitLocOpBuilder &b, ValueRange values) {
           Scalar s(b, type);
           Value mean = s.div(values[0], count);
-          Value shifted =
-              s.add(mean, s.constant(epsilon.convertToDouble()));
+          Value shifted = s.add(mean, s.constant(epsilon.convertToDouble()));
           return s.div(s.constant(1.0), math::SqrtOp::create(b, shifted));
         });
   }
@@ -72,8 +70,8 @@ struct NormBuilder : LoopBuilder {
   Value count;
 };
 
-/// s = 1 / sqrt(mean of x^2 + epsilon); then x * s * (weight + offset), with the
-/// rounding to the element type before or after the second product.
+/// s = 1 / sqrt(mean of x^2 + epsilon); then x * s * (weight + offset), with
+/// the rounding to the element type before or after the second product.
 struct RmsNormConversion : OpConversionPattern<RmsNormOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -141,8 +139,7 @@ struct LayerNormConversion : OpConversionPattern<LayerNormOp> {
         [&](ImplicitLocOpBuilder &b, ValueRange values) {
           Scalar s(b, norm.type);
           Value centered = s.sub(s.load(values[0]), values[1]);
-          Value result =
-              s.mul(s.mul(centered, values[2]), s.load(values[3]));
+          Value result = s.mul(s.mul(centered, values[2]), s.load(values[3]));
           if (values.size() > 4) {
             result = s.add(result, s.load(values[4]));
           }

@@ -37,8 +37,7 @@ static Value restoreAxis(LoopBuilder &loops, Value value,
   Type elementType = cast<RankedTensorType>(value.getType()).getElementType();
   return tensor::ExpandShapeOp::create(
       loops.builder, loops.location, loops.getType(shape, elementType), value,
-      groups,
-      loops.dims.getFoldResults(loops.builder, loops.location, shape));
+      groups, loops.dims.getFoldResults(loops.builder, loops.location, shape));
 }
 
 static SmallVector<DimAttr> dropAxis(ArrayRef<DimAttr> shape, int64_t axis) {
@@ -68,23 +67,22 @@ template <typename OpT> struct ReductionConversion : OpConversionPattern<OpT> {
     int64_t axis = op.getAxis();
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     Scalar scalar(builder, type);
-    Value result = loops.reduce(
-        from.getShape(), axis, init(scalar),
-        loops.all(adaptor.getX(), from.getRank()),
-        [&](ImplicitLocOpBuilder &b, ValueRange values) {
-          Scalar s(b, type);
-          return (s.*combine)(s.load(values[0]), values[1]);
-        });
+    Value result =
+        loops.reduce(from.getShape(), axis, init(scalar),
+                     loops.all(adaptor.getX(), from.getRank()),
+                     [&](ImplicitLocOpBuilder &b, ValueRange values) {
+                       Scalar s(b, type);
+                       return (s.*combine)(s.load(values[0]), values[1]);
+                     });
     constexpr bool isMean = std::is_same_v<OpT, MeanOp>;
     if (isMean || scalar.type != getStorageType(type)) {
       Value count;
       if (isMean) {
-        count = castScalar(
-            builder,
-            arith::IndexCastOp::create(
-                builder, builder.getI64Type(),
-                loops.index(loops.size(from.getShape()[axis]))),
-            builder.getI64Type(), scalar.type);
+        count = castScalar(builder,
+                           arith::IndexCastOp::create(
+                               builder, builder.getI64Type(),
+                               loops.index(loops.size(from.getShape()[axis]))),
+                           builder.getI64Type(), scalar.type);
       }
       result = loops.elementwise(
           dropAxis(to.getShape(), axis), getStorageType(type),
@@ -113,10 +111,9 @@ struct ArgReductionConversion : OpConversionPattern<OpT> {
     if (!s.isFloat()) {
       return isMax ? s.greater(x, best) : s.greater(best, x);
     }
-    Value beyond = arith::CmpFOp::create(s.b,
-                                         isMax ? arith::CmpFPredicate::UGT
-                                               : arith::CmpFPredicate::ULT,
-                                         x, best);
+    Value beyond = arith::CmpFOp::create(
+        s.b, isMax ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::ULT, x,
+        best);
     Value isNumber =
         arith::CmpFOp::create(s.b, arith::CmpFPredicate::ORD, best, best);
     return arith::AndIOp::create(s.b, beyond, isNumber);
@@ -159,8 +156,7 @@ struct ArgReductionConversion : OpConversionPattern<OpT> {
         op, restoreAxis(loops, loop.getResult(1), to.getShape(), axis));
     return success();
   }
-
-  };
+};
 
 /// 1. m = max of x along the axis.
 /// 2. e = exp(x - m).
@@ -194,12 +190,11 @@ template <typename OpT> struct SoftmaxConversion : OpConversionPattern<OpT> {
           Scalar s(b, type);
           return math::ExpOp::create(b, s.sub(s.load(values[0]), values[1]));
         });
-    Value total = loops.reduce(shape, axis, builder.getZeroAttr(scalar.type),
-                               loops.all(e, rank),
-                               [&](ImplicitLocOpBuilder &b, ValueRange values) {
-                                 return Scalar(b, type).accumulate(values[0],
-                                                                   values[1]);
-                               });
+    Value total = loops.reduce(
+        shape, axis, builder.getZeroAttr(scalar.type), loops.all(e, rank),
+        [&](ImplicitLocOpBuilder &b, ValueRange values) {
+          return Scalar(b, type).accumulate(values[0], values[1]);
+        });
     LoopOperand sum = loops.without(total, rank, axis);
     Value result;
     if constexpr (std::is_same_v<OpT, SoftmaxOp>) {

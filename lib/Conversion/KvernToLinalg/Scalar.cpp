@@ -9,14 +9,6 @@
 using namespace mlir;
 using namespace kvern;
 
-Type kvern::getStorageType(Type elementType) {
-  if (elementType.isUnsignedInteger()) {
-    return IntegerType::get(elementType.getContext(),
-                            elementType.getIntOrFloatBitWidth());
-  }
-  return elementType;
-}
-
 Type kvern::getComputeType(Type elementType) {
   if (isa<Float16Type, BFloat16Type>(elementType)) {
     return Float32Type::get(elementType.getContext());
@@ -58,15 +50,16 @@ Value Scalar::integer(int64_t value) {
 }
 
 Value Scalar::infinity(bool negative) {
-  const llvm::fltSemantics &semantics = cast<FloatType>(type).getFloatSemantics();
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(type).getFloatSemantics();
   return arith::ConstantOp::create(
       b, b.getFloatAttr(type, APFloat::getInf(semantics, negative)));
 }
 
 TypedAttr Scalar::lowest() {
   if (auto floatType = dyn_cast<FloatType>(type)) {
-    return b.getFloatAttr(
-        type, APFloat::getInf(floatType.getFloatSemantics(), /*Negative=*/true));
+    return b.getFloatAttr(type, APFloat::getInf(floatType.getFloatSemantics(),
+                                                /*Negative=*/true));
   }
   unsigned width = type.getIntOrFloatBitWidth();
   return b.getIntegerAttr(type, isUnsigned() ? APInt::getZero(width)
@@ -136,8 +129,7 @@ Division divideSigned(Scalar &s, Value x, Value y) {
   Value divisor = arith::SelectOp::create(s.b, isSpecial, one, y);
   Value quotient = arith::DivSIOp::create(s.b, x, divisor);
   Value remainder = arith::RemSIOp::create(s.b, x, divisor);
-  quotient =
-      arith::SelectOp::create(s.b, isMinusOne, s.sub(zero, x), quotient);
+  quotient = arith::SelectOp::create(s.b, isMinusOne, s.sub(zero, x), quotient);
   return {quotient, remainder, isZero};
 }
 
@@ -163,8 +155,8 @@ Value Scalar::div(Value x, Value y) {
   if (isFloat()) {
     return arith::DivFOp::create(b, x, y);
   }
-  Division d = isUnsigned() ? divideUnsigned(*this, x, y)
-                            : divideSigned(*this, x, y);
+  Division d =
+      isUnsigned() ? divideUnsigned(*this, x, y) : divideSigned(*this, x, y);
   return arith::SelectOp::create(b, d.isZero, integer(0), d.quotient);
 }
 
@@ -186,14 +178,14 @@ Value Scalar::mod(Value x, Value y) {
   if (isFloat()) {
     // Exact; a zero takes the sign of y.
     Value remainder = arith::RemFOp::create(b, x, y);
-    Value moved = arith::SelectOp::create(
-        b, isOnOtherSide(*this, remainder, y), add(remainder, y), remainder);
+    Value moved = arith::SelectOp::create(b, isOnOtherSide(*this, remainder, y),
+                                          add(remainder, y), remainder);
     Value isZero = equal(moved, constant(0.0));
     Value zero = math::CopySignOp::create(b, constant(0.0), y);
     return arith::SelectOp::create(b, isZero, zero, moved);
   }
-  Division d = isUnsigned() ? divideUnsigned(*this, x, y)
-                            : divideSigned(*this, x, y);
+  Division d =
+      isUnsigned() ? divideUnsigned(*this, x, y) : divideSigned(*this, x, y);
   Value remainder = d.remainder;
   if (!isUnsigned()) {
     remainder = arith::SelectOp::create(b, isOnOtherSide(*this, remainder, y),
@@ -331,18 +323,16 @@ Value Scalar::greater(Value x, Value y) {
   if (isFloat()) {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, y);
   }
-  return arith::CmpIOp::create(b,
-                               isUnsigned() ? arith::CmpIPredicate::ugt
-                                            : arith::CmpIPredicate::sgt,
-                               x, y);
+  return arith::CmpIOp::create(
+      b, isUnsigned() ? arith::CmpIPredicate::ugt : arith::CmpIPredicate::sgt,
+      x, y);
 }
 
 Value Scalar::greaterEqual(Value x, Value y) {
   if (isFloat()) {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OGE, x, y);
   }
-  return arith::CmpIOp::create(b,
-                               isUnsigned() ? arith::CmpIPredicate::uge
-                                            : arith::CmpIPredicate::sge,
-                               x, y);
+  return arith::CmpIOp::create(
+      b, isUnsigned() ? arith::CmpIPredicate::uge : arith::CmpIPredicate::sge,
+      x, y);
 }

@@ -9,15 +9,13 @@
 #ifndef KVERN_LIB_CONVERSION_KVERNTOLINALG_SCALAR_H
 #define KVERN_LIB_CONVERSION_KVERNTOLINALG_SCALAR_H
 
-#include "dialect/Kvern.h"
+#include "lib/Support/StorageTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace kvern {
 
-/// The type an element has in memory and in arith: integers lose their sign.
-mlir::Type getStorageType(mlir::Type elementType);
 /// The type it is computed in: f32 for f16 and bf16, else the storage type.
 mlir::Type getComputeType(mlir::Type elementType);
 
