@@ -13,9 +13,10 @@ namespace nb = nanobind;
 NB_MODULE(_kvern, m) {
   m.doc() = "The kvern dialect and its compiler.";
   kvernRegisterPasses();
-  kvern::python::populateDialect(m);
   kvern::python::populateCompile(m);
 
+  // Not now: their base classes are still being loaded when this module is.
+  m.def("add_dialect_types", kvern::python::addDialectTypes);
   m.def(
       "register_dialects",
       [](MlirDialectRegistry registry) { kvernRegisterDialects(registry); },
