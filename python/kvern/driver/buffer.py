@@ -198,7 +198,7 @@ class Buffer:
         """Shares the memory of an array that speaks DLPack.
 
         Args:
-            array: A NumPy array, a Buffer, a torch tensor, or any other `DLPackArray` on the CPU.
+            array: A NumPy array or scalar, a Buffer, a torch tensor, or any other `DLPackArray` on the CPU.
             copy: True copies always; False and None never do.
 
         Raises:
@@ -207,9 +207,9 @@ class Buffer:
         """
         if isinstance(array, Buffer):
             result = array
-        elif isinstance(array, np.ndarray):
+        elif isinstance(array, (np.ndarray, np.generic)):
             # NumPy exports neither its extension types nor, before 2.1, read-only arrays.
-            result = Buffer._wrap(_core_of_numpy(array))
+            result = Buffer._wrap(_core_of_numpy(np.asarray(array)))
         elif isinstance(array, DLPackArray):
             result = Buffer._wrap(_core_of_dlpack(array))
         else:

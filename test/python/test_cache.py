@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import native
+import pytest
+from kvern import _runtime
+from kvern.engine import cache
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.setenv("KVERN_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def data() -> bytes:
+    return native.executable("int32_t f(void *x) { return 0; }", native.program("f"))
+
+
+class Compiler:
+    """Counts how often it is asked."""
+
+    def __init__(self, data: bytes) -> None:
+        self.calls = 0
+        self.data = data
+
+    def __call__(self) -> bytes:
+        self.calls += 1
+        return self.data
+
+
+def entries(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
+
+
+def test_cache_dir(monkeypatch):
+    monkeypatch.setenv("KVERN_CACHE_DIR", "/a")
+    assert cache.cache_dir() == Path("/a")
+    monkeypatch.setenv("KVERN_CACHE_DIR", "")
+    assert cache.cache_dir() is None
+    monkeypatch.delenv("KVERN_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", "/b")
+    assert cache.cache_dir() == Path("/b/kvern")
+    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
+    monkeypatch.setenv("HOME", "/c")
+    assert cache.cache_dir() == Path("/c/.cache/kvern")
+
+
+def test_second_time_is_a_hit(folder, data):
+    compiler = Compiler(data)
+    for _ in range(3):
+        executable = cache.compile_cached("k" * 64, compiler)
+        assert executable.to_bytes() == data
+    assert compiler.calls == 1
+    (entry,) = entries(folder)
+    assert entry.read_bytes() == data
+    assert stat.S_IMODE(entry.stat().st_mode) & 0o111 == 0
+
+
+@pytest.mark.parametrize("damage", [b"", b"KVERNEXE", "cut", "flip"])
+def test_damaged_entries_are_written_again(folder, data, damage):
+    compiler = Compiler(data)
+    cache.compile_cached("k" * 64, compiler)
+    (entry,) = entries(folder)
+    contents = {"cut": data[:-1], "flip": data[:-9] + b"\xff" + data[-8:]}.get(damage, damage)
+    # Under the eyes of nobody: the mapped file must not change in place.
+    entry.unlink()
+    entry.write_bytes(contents)
+    assert cache.compile_cached("k" * 64, compiler).to_bytes() == data
+    assert compiler.calls == 2 and entry.read_bytes() == data
+    assert entries(folder) == [entry]
+
+
+def test_cache_off(folder, data, monkeypatch):
+    monkeypatch.setenv("KVERN_CACHE_DIR", "")
+    compiler = Compiler(data)
+    for _ in range(2):
+        assert cache.compile_cached("k" * 64, compiler).to_bytes() == data
+    assert compiler.calls == 2 and not folder.exists()
+
+
+def test_unusable_folder(data, monkeypatch, tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    monkeypatch.setenv("KVERN_CACHE_DIR", str(tmp_path / "file"))
+    assert cache.compile_cached("k" * 64, Compiler(data)).to_bytes() == data
+
+
+def test_key_depends_on_everything(monkeypatch):
+    base = cache.cache_key("ir", {"a": 1})
+    assert base == cache.cache_key(b"ir", {"a": 1})
+    assert len(base) == 64
+    assert base != cache.cache_key("ir2", {"a": 1})
+    assert base != cache.cache_key("ir", {"a": 2})
+    monkeypatch.setattr("kvern.__version__", "other")
+    assert base != cache.cache_key("ir", {"a": 1})
+    monkeypatch.undo()
+    monkeypatch.setattr(_runtime, "host_cpu_features", lambda: ["none"])
+    assert base != cache.cache_key("ir", {"a": 1})
+
+
+def test_atomic_write(tmp_path):
+    path = tmp_path / "x"
+    cache.write_atomically(str(path), b"1")
+    first = os.stat(path).st_ino
+    cache.write_atomically(str(path), b"2")
+    assert path.read_bytes() == b"2" and os.stat(path).st_ino != first
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError):
+        cache.write_atomically(str(tmp_path / "folder"), b"3")
+    assert sorted(os.listdir(tmp_path)) == ["folder", "x"]
