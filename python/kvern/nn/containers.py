@@ -61,7 +61,7 @@ class LayerList(Module):
     def __getitem__(self, index: int) -> Any: ...
     @overload
     def __getitem__(self: _Self, index: slice) -> _Self: ...
-    def __getitem__(self: _Self, index: int | slice) -> Any:
+    def __getitem__(self, index: int | slice) -> Any:
         if isinstance(index, slice):
             return type(self)(self._layers[index])
         return self._layers[index]

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from kvern.nn.layer import Layer
 
-__all__ = ["LayerHook", "add_layer_hook", "clear_hooks", "run_hooks"]
+__all__ = ["LayerHook", "add_layer_hook", "clear_hooks", "with_hooks"]
 
 LayerHook = Callable[["Layer", tuple[Any, ...], dict[str, Any], Any], Any]
 
@@ -34,10 +35,20 @@ def clear_hooks() -> None:
     _HOOKS.clear()
 
 
-def run_hooks(layer: Layer, args: tuple[Any, ...], kwargs: dict[str, Any], outputs: Any) -> Any:
-    """Returns the outputs of a layer after all hooks have seen them."""
-    for hook in tuple(_HOOKS):
-        replaced = hook(layer, args, kwargs, outputs)
-        if replaced is not None:
-            outputs = replaced
-    return outputs
+def with_hooks(call: Callable[..., Any]) -> Callable[..., Any]:
+    """Returns the `__call__` of a layer class so that it runs the hooks."""
+
+    @functools.wraps(call)
+    def hooked(self: Layer, *args: Any, **kwargs: Any) -> Any:
+        outputs = call(self, *args, **kwargs)
+        # A super().__call__() is part of the call of the subclass.
+        if type(self).__call__ is not hooked:
+            return outputs
+        for hook in tuple(_HOOKS):
+            replaced = hook(self, args, kwargs, outputs)
+            if replaced is not None:
+                outputs = replaced
+        return outputs
+
+    hooked._runs_hooks = True  # pyright: ignore[reportAttributeAccessIssue]
+    return hooked

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-import functools
 from abc import ABC
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kvern.graph import Graph, Type, Weight
 from kvern.nn import _state, _subgraph
-from kvern.nn.hooks import add_layer_hook, clear_hooks, run_hooks
+from kvern.nn.hooks import add_layer_hook, clear_hooks, with_hooks
 
 if TYPE_CHECKING:
     from kvern.driver import DLPackArray
@@ -32,7 +31,7 @@ class Layer:
         """Makes calls of the class run the hooks."""
         super().__init_subclass__(**kwargs)
         if not hasattr(cls.__call__, "_runs_hooks"):
-            cls.__call__ = _with_hooks(cls.__call__)
+            cls.__call__ = with_hooks(cls.__call__)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Stages the computation of the layer; subclasses define it.
@@ -87,18 +86,16 @@ class Module(Layer, ABC):
     def __init__(self) -> None:
         """Makes the module ready for attributes; call it before assigning any."""
         super().__init__()
-        for name, empty in (
-            ("_layer_weights", {}),
-            ("_sublayers", {}),
-            ("_shared_weights", set()),
-            ("_weight_values", {}),
-        ):
-            self.__dict__.setdefault(name, empty)
+        # Not through __setattr__, which needs them; kept when another base's __init__ comes here again.
+        if "_sublayers" not in vars(self):
+            object.__setattr__(self, "_layer_weights", {})
+            object.__setattr__(self, "_sublayers", {})
+            object.__setattr__(self, "_shared_weights", set())
+            object.__setattr__(self, "_weight_values", {})
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Sets an attribute; a weight or a module becomes part of this module."""
-        is_ours = isinstance(value, (Weight, Module))
-        if is_ours and "_sublayers" not in self.__dict__:
+        if isinstance(value, (Weight, Module)) and "_sublayers" not in vars(self):
             raise AttributeError(
                 f"{type(self).__qualname__}: call super().__init__() before assigning '{name}'"
             )
@@ -106,7 +103,7 @@ class Module(Layer, ABC):
         self._forget(name)
         if isinstance(value, Weight):
             self._layer_weights[name] = value
-        elif is_ours:
+        elif isinstance(value, Module):
             self._sublayers[name] = value
 
     def __delattr__(self, name: str) -> None:
@@ -115,9 +112,10 @@ class Module(Layer, ABC):
         self._forget(name)
 
     def _forget(self, name: str) -> None:
-        for table in ("_layer_weights", "_sublayers", "_weight_values"):
-            self.__dict__.get(table, {}).pop(name, None)
-        self.__dict__.get("_shared_weights", set()).discard(name)
+        if "_sublayers" in vars(self):
+            for table in (self._layer_weights, self._sublayers, self._weight_values):
+                table.pop(name, None)
+            self._shared_weights.discard(name)
 
     @property
     def layer_weights(self) -> dict[str, Weight]:
@@ -316,16 +314,3 @@ class Module(Layer, ABC):
         )
         # A state dict may hold weights that `__call__` does not use.
         return session.load(graph, weights_registry=values, strict=weights is not None)
-
-
-def _with_hooks(call: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(call)
-    def with_hooks(self: Layer, *args: Any, **kwargs: Any) -> Any:
-        outputs = call(self, *args, **kwargs)
-        # A super().__call__() is part of the call of the subclass.
-        if type(self).__call__ is not with_hooks:
-            return outputs
-        return run_hooks(self, args, kwargs, outputs)
-
-    with_hooks._runs_hooks = True  # pyright: ignore[reportAttributeAccessIssue]
-    return with_hooks

@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Numeric cases of every public layer: how to make it, what to run it on, and PyTorch's answer in float64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from kvern import nn
+from kvern.dtype import DType
+from kvern.graph import DeviceRef
+
+CPU = DeviceRef.CPU()
+functional = torch.nn.functional
+FLOATS = (DType.float32, DType.float64, DType.bfloat16)
+Weights = dict[str, torch.Tensor]
+
+
+@dataclass(frozen=True)
+class LayerCase:
+    """A layer on inputs of several shapes.
+
+    Attributes:
+        layer: Name in `kvern.nn`.
+        label: What is special about the case.
+        make: Makes the layer for an element type.
+        oracle: The same function of the weights by name and of the input, in float64.
+        dims: Type of the input.
+        shapes: What it is run on.
+        scale: Factor on the tolerance.
+        dtypes: Element types.
+        indices: Whether the input holds indices below this number.
+    """
+
+    layer: str
+    label: str
+    make: Callable[[DType], nn.Module]
+    oracle: Callable[[Weights, torch.Tensor], torch.Tensor]
+    dims: Sequence[Any]
+    shapes: Sequence[Sequence[int]]
+    scale: float = 10.0
+    dtypes: Sequence[DType] = FLOATS
+    indices: int | None = None
+
+
+def _rows(last: int) -> dict[str, Any]:
+    """Inputs `[batch, seq, last]`: odd, of size 1, and empty."""
+    shapes = [(1, 1, last), (3, 7, last), (2, 17, last), (0, 5, last), (2, 0, last)]
+    return {"dims": ["batch", "seq", last], "shapes": shapes}
+
+
+def _linear(w: Weights, x: torch.Tensor) -> torch.Tensor:
+    return functional.linear(x, w["weight"], w.get("bias"))
+
+
+def _mlp(activation: Callable[..., Any], limit: float = 0.0) -> Callable[..., torch.Tensor]:
+    def oracle(w: Weights, x: torch.Tensor) -> torch.Tensor:
+        gate, up = (
+            functional.linear(x, w[f"{n}_proj.weight"], w.get(f"{n}_proj.bias"))
+            for n in ("gate", "up")
+        )
+        if limit:
+            gate, up = gate.clamp(max=limit), up.clamp(-limit, limit)
+        return functional.linear(
+            activation(gate) * up, w["down_proj.weight"], w.get("down_proj.bias")
+        )
+
+    return oracle
+
+
+def _make_mlp(**options: Any) -> Callable[[DType], nn.Module]:
+    return lambda dtype: nn.MLP(dtype, None, 13, 29, [CPU], **options)
+
+
+def _rms_norm(offset: float = 0.0) -> Callable[..., torch.Tensor]:
+    return lambda w, x: functional.rms_norm(x, (x.shape[-1],), w["weight"] + offset, 1e-6)
+
+
+def _layer_norm(w: Weights, x: torch.Tensor) -> torch.Tensor:
+    return functional.layer_norm(x, (x.shape[-1],), w["weight"], w.get("bias"), 1e-5)
+
+
+def _stack(w: Weights, x: torch.Tensor) -> torch.Tensor:
+    x = functional.linear(x, w["0.weight"])
+    return functional.linear(x, w["2.weight"], w["2.bias"])
+
+
+class _ListOfTwo(nn.Module):
+    def __init__(self, dtype: DType) -> None:
+        super().__init__()
+        self.layers = nn.LayerList([nn.Linear(13, 13, dtype, CPU) for _ in range(2)])
+
+    def __call__(self, x: Any) -> Any:
+        for layer in self.layers:
+            x = layer(x)
+        return x
+
+
+def _list_of_two(w: Weights, x: torch.Tensor) -> torch.Tensor:
+    return functional.linear(functional.linear(x, w["layers.0.weight"]), w["layers.1.weight"])
+
+
+_ACTIVATIONS: dict[str, Callable[..., Any]] = {
+    "gelu": functional.gelu,
+    "gelu_tanh": lambda x: functional.gelu(x, approximate="tanh"),
+    "relu": functional.relu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+}
+_F32 = (DType.float32,)
+
+CASES = [
+    LayerCase("Linear", "", lambda d: nn.Linear(13, 9, d, CPU), _linear, **_rows(13)),
+    LayerCase(
+        "Linear", "bias", lambda d: nn.Linear(13, 1, d, CPU, has_bias=True), _linear, **_rows(13)
+    ),
+    LayerCase("Linear", "one", lambda d: nn.Linear(1, 1, d, CPU, True), _linear, **_rows(1)),
+    LayerCase(
+        "Linear",
+        "clipped",
+        lambda d: nn.Linear(13, 9, d, CPU, clip_weight=0.25),
+        lambda w, x: functional.linear(x, w["weight"].clamp(-0.25, 0.25)),
+        **_rows(13),
+    ),
+    LayerCase(
+        "Embedding",
+        "",
+        lambda d: nn.Embedding(11, 5, d, CPU),
+        lambda w, x: functional.embedding(x, w["weight"]),
+        ["batch", "seq"],
+        [(1, 1), (3, 7), (0, 4)],
+        indices=11,
+    ),
+    LayerCase("MLP", "", _make_mlp(), _mlp(functional.silu), **_rows(13)),
+    LayerCase("MLP", "bias", _make_mlp(has_bias=True), _mlp(functional.silu), **_rows(13)),
+    LayerCase("MLP", "limit", _make_mlp(swiglu_limit=0.5), _mlp(functional.silu, 0.5), **_rows(13)),
+    *(
+        LayerCase("MLP", n, _make_mlp(activation_function=n), _mlp(fn), dtypes=_F32, **_rows(13))
+        for n, fn in _ACTIVATIONS.items()
+    ),
+    LayerCase("RMSNorm", "", lambda d: nn.RMSNorm(13, d), _rms_norm(), **_rows(13)),
+    LayerCase("RMSNorm", "one", lambda d: nn.RMSNorm(1, d), _rms_norm(), **_rows(1)),
+    LayerCase(
+        "RMSNorm",
+        "gemma",
+        lambda d: nn.RMSNorm(13, d, weight_offset=1.0),
+        _rms_norm(1.0),
+        **_rows(13),
+    ),
+    LayerCase(
+        "RMSNorm",
+        "llama",
+        lambda d: nn.RMSNorm(13, d, multiply_before_cast=False),
+        _rms_norm(),
+        **_rows(13),
+    ),
+    LayerCase("LayerNorm", "", lambda d: nn.LayerNorm(13, [CPU], d), _layer_norm, **_rows(13)),
+    LayerCase(
+        "LayerNorm",
+        "no-bias",
+        lambda d: nn.LayerNorm(13, [CPU], d, use_bias=False),
+        _layer_norm,
+        **_rows(13),
+    ),
+    LayerCase(
+        "Sequential",
+        "",
+        lambda d: nn.Sequential(
+            [nn.Linear(13, 7, d, CPU), nn.Identity(), nn.Linear(7, 3, d, CPU, has_bias=True)]
+        ),
+        _stack,
+        **_rows(13),
+    ),
+    LayerCase("LayerList", "", _ListOfTwo, _list_of_two, **_rows(13)),
+    LayerCase("Identity", "", lambda d: nn.Identity(), lambda w, x: x, **_rows(13)),
+]
+
+
+def random_weights(module: nn.Module) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(7)
+    return {
+        name: rng.uniform(-1, 1, [int(n) for n in w.shape]).astype(w.dtype.to_ml_dtypes())
+        for name, w in module.raw_state_dict().items()
+    }
+
+
+def random_input(case: LayerCase, dtype: DType, shape: Sequence[int]) -> np.ndarray:
+    rng = np.random.default_rng(sum(shape))
+    if case.indices is not None:
+        return rng.integers(0, case.indices, shape)
+    return rng.uniform(-2, 2, shape).astype(dtype.to_ml_dtypes())
+
+
+def expected(case: LayerCase, weights: dict[str, np.ndarray], x: np.ndarray) -> np.ndarray:
+    wide = {name: torch.from_numpy(w.astype(np.float64)) for name, w in weights.items()}
+    data = torch.from_numpy(x if case.indices is not None else x.astype(np.float64))
+    return case.oracle(wide, data).numpy()
