@@ -33,7 +33,7 @@ def Kvern_BufferStoreOp : Kvern_Op<"buffer_store"> {
   let arguments = (ins Arg<Kvern_AnyBuffer, "", [MemWrite]>:$destination,
                        Kvern_AnyTensor:$source);
   let assemblyFormat =
-      "$destination `,` $source attr-dict `:` type($destination) `,` type($source)";
+      "$destination `,` $source attr-dict `:` qualified(type($destination)) `,` qualified(type($source))";
   let hasVerifier = 1;
 }
 

@@ -39,7 +39,7 @@ def Kvern_CheckIndicesOp : Kvern_CheckOp<"indices"> {
   let arguments = (ins Kvern_IndexTensor:$lowest, Kvern_IndexTensor:$highest,
                        Kvern_DimAttr:$size, I64Attr:$axis);
   let assemblyFormat =
-      "$lowest `,` $highest attr-dict `:` type($lowest) `,` type($highest)";
+      "$lowest `,` $highest attr-dict `:` qualified(type($lowest)) `,` qualified(type($highest))";
 }
 
 def Kvern_CheckSliceOp : Kvern_CheckOp<"slice"> {

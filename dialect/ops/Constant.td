@@ -50,7 +50,7 @@ def Kvern_WeightOp : Kvern_Op<"weight", [Pure, Kvern_FusionOpInterface]> {
   let arguments = (ins StrAttr:$name, UnitAttr:$placeholder,
                        OptionalAttr<I64Attr>:$alignment);
   let results = (outs Kvern_AnyTensor:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "attr-dict `:` qualified(type($result))";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     ::kvern::FusionKind getFusionKind() { return ::kvern::FusionKind::Constant; }
