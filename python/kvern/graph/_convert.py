@@ -146,7 +146,9 @@ def _cast(value: TensorValue, dtype: DType) -> TensorValue:
     if value.dtype is dtype:
         return value
     element_type = bindings().element_types[dtype]
-    return stage_tensor("cast", value, dtype=bindings().ir.TypeAttr.get(element_type))
+    return stage_tensor(
+        "cast", value, dtype=bindings().ir.TypeAttr.get(element_type, bindings().context)
+    )
 
 
 def _category(dtype: DType) -> int:

@@ -339,4 +339,6 @@ def cast(x: TensorValueLike, dtype: DType) -> TensorValue:
     if value.dtype is dtype:
         return value
     mlir = bindings()
-    return stage_tensor("cast", value, dtype=mlir.ir.TypeAttr.get(mlir.element_types[dtype]))
+    return stage_tensor(
+        "cast", value, dtype=mlir.ir.TypeAttr.get(mlir.element_types[dtype], mlir.context)
+    )
