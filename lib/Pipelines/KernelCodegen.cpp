@@ -6,7 +6,6 @@
 #include "lib/Codegen/Passes.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
-#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -28,8 +27,7 @@ void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
   funcPM.addPass(createCanonicalizerPass());
   funcPM.addPass(createCSEPass());
 
-  funcPM.addPass(bufferization::createEmptyTensorEliminationPass());
-  funcPM.addPass(bufferization::createOneShotBufferizePass());
+  funcPM.addPass(createBufferize());
   funcPM.addPass(createResolveDims());
   funcPM.addPass(createCanonicalizerPass());
   funcPM.addPass(createCSEPass());

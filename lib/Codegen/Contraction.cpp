@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Recognizes matrix products among linalg.generic ops.
+#include "lib/Codegen/Contraction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace kvern;
+
+/// The block argument behind an optional extension, whose name goes to
+/// `extension`.
+static BlockArgument stripExtension(Value value, StringRef &extension) {
+  if (Operation *op = value.getDefiningOp();
+      op && isa<arith::ExtFOp, arith::ExtSIOp, arith::ExtUIOp>(op)) {
+    extension = op->getName().getStringRef();
+    value = op->getOperand(0);
+  }
+  return dyn_cast<BlockArgument>(value);
+}
+
+/// Matches `yield acc + ext(lhs) * ext(rhs)`, and nothing else in the block.
+static bool matchBody(linalg::GenericOp op, Contraction &result) {
+  Block *body = op.getBody();
+  auto yield = cast<linalg::YieldOp>(body->getTerminator());
+  Operation *add = yield.getOperand(0).getDefiningOp();
+  if (!add || !isa<arith::AddFOp, arith::AddIOp>(add)) {
+    return false;
+  }
+  BlockArgument acc = body->getArgument(2);
+  Value product = add->getOperand(0) == acc   ? add->getOperand(1)
+                  : add->getOperand(1) == acc ? add->getOperand(0)
+                                              : Value();
+  Operation *mul = product ? product.getDefiningOp() : nullptr;
+  if (!mul || !isa<arith::MulFOp, arith::MulIOp>(mul)) {
+    return false;
+  }
+  StringRef extensions[2];
+  BlockArgument inputs[2] = {stripExtension(mul->getOperand(0), extensions[0]),
+                             stripExtension(mul->getOperand(1), extensions[1])};
+  if (!inputs[0] || !inputs[1]) {
+    return false;
+  }
+  if (inputs[0].getArgNumber() == 1) {
+    std::swap(inputs[0], inputs[1]);
+    std::swap(extensions[0], extensions[1]);
+  }
+  if (inputs[0].getArgNumber() != 0 || inputs[1].getArgNumber() != 1 ||
+      inputs[0].getOwner() != body || inputs[1].getOwner() != body) {
+    return false;
+  }
+  result.lhsExtension = extensions[0];
+  result.rhsExtension = extensions[1];
+  auto operations = 3 + !extensions[0].empty() + !extensions[1].empty();
+  return llvm::range_size(body->getOperations()) ==
+         static_cast<size_t>(operations);
+}
+
+FailureOr<Contraction> kvern::matchContraction(Operation *op) {
+  Contraction result;
+  result.op = dyn_cast<linalg::GenericOp>(op);
+  if (!result.op || result.op.getNumDpsInputs() != 2 ||
+      result.op.getNumDpsInits() != 1 ||
+      result.op.getNumReductionLoops() != 1 || !matchBody(result.op, result)) {
+    return failure();
+  }
+  SmallVector<AffineMap> maps = result.op.getIndexingMapsArray();
+  if (!llvm::all_of(maps, [](AffineMap map) {
+        return map.isProjectedPermutation() && !map.isEmpty();
+      })) {
+    return failure();
+  }
+
+  SmallVector<unsigned> lhsOnly, rhsOnly;
+  unsigned reductions = 0;
+  auto has = [&](unsigned operand, unsigned dim) {
+    return maps[operand].isFunctionOfDim(dim);
+  };
+  for (unsigned dim = 0, e = result.op.getNumLoops(); dim < e; ++dim) {
+    if (!has(2, dim)) {
+      result.k = dim;
+      reductions += has(0, dim) && has(1, dim);
+    } else if (has(0, dim) && has(1, dim)) {
+      result.batch.push_back(dim);
+    } else if (has(0, dim)) {
+      lhsOnly.push_back(dim);
+    } else if (has(1, dim)) {
+      rhsOnly.push_back(dim);
+    } else {
+      return failure();
+    }
+  }
+  if (reductions != 1) {
+    return failure();
+  }
+  // Later in the output is closer in memory.
+  auto outPosition = [&](unsigned dim) {
+    return *maps[2].getResultPosition(getAffineDimExpr(dim, op->getContext()));
+  };
+  auto takeLast = [&](SmallVector<unsigned> &dims) -> std::optional<unsigned> {
+    if (dims.empty()) {
+      return std::nullopt;
+    }
+    llvm::sort(dims, [&](unsigned a, unsigned b) {
+      return outPosition(a) < outPosition(b);
+    });
+    return dims.pop_back_val();
+  };
+  result.m = takeLast(lhsOnly);
+  result.n = takeLast(rhsOnly);
+  llvm::append_range(result.outer, lhsOnly);
+  llvm::append_range(result.outer, rhsOnly);
+  return result;
+}

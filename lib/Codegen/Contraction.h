@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Recognizes matrix products among linalg.generic ops.
+#ifndef KVERN_LIB_CODEGEN_CONTRACTION_H
+#define KVERN_LIB_CODEGEN_CONTRACTION_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include <optional>
+
+namespace kvern {
+
+/// `out[batch, outer, m, n] += lhs[batch, outer, m, k] * rhs[batch, n, k]`,
+/// by the loop dimensions of the generic. Operand axes may be in any order.
+struct Contraction {
+  mlir::linalg::GenericOp op;
+  /// In all three operands.
+  llvm::SmallVector<unsigned> batch;
+  /// In the output and one input only, beside m and n.
+  llvm::SmallVector<unsigned> outer;
+  std::optional<unsigned> m, n;
+  unsigned k = 0;
+  /// How an input element becomes an element of the accumulator: an arith
+  /// extension op's name, or empty when the types are equal.
+  llvm::StringRef lhsExtension, rhsExtension;
+
+  mlir::Value lhs() { return op.getInputs()[0]; }
+  mlir::Value rhs() { return op.getInputs()[1]; }
+  mlir::Value out() { return op.getOutputs()[0]; }
+};
+
+/// Matches a generic with one reduction dimension whose body is
+/// `acc + ext(lhs) * ext(rhs)`; m and n are the last dimensions of the output
+/// that only one input has.
+mlir::FailureOr<Contraction> matchContraction(mlir::Operation *op);
+
+} // namespace kvern
+
+#endif // KVERN_LIB_CODEGEN_CONTRACTION_H
