@@ -30,11 +30,12 @@ std::optional<int64_t> apply(Op op, int64_t a, int64_t b) {
   case Op::FloorDiv:
     return floorDiv(a, b);
   case Op::Mod: {
-    if (b == -1) {
-      return 0;
+    if (b == 0) {
+      return std::nullopt;
     }
-    std::optional<int64_t> quotient = floorDiv(a, b);
-    return quotient ? std::optional(a - *quotient * b) : std::nullopt;
+    // The one remainder that the processor cannot compute is 0.
+    int64_t rest = b == -1 ? 0 : a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
   }
   case Op::Const:
   case Op::Symbol:
