@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from kvern import _runtime
-from kvern.driver import Buffer, Device, DLPackArray
+from kvern.driver import Buffer, Device
 from kvern.engine.spec import TensorSpec, device_of, spec_of
 from kvern.errors import InputError, InputTypeError, KvernError, UnsupportedError
 
@@ -153,7 +153,7 @@ class Model:
         try:
             if isinstance(value, (bool, int, float, np.generic)):
                 return self._core_of_number(position, value)
-            if isinstance(value, DLPackArray):
+            if hasattr(value, "__dlpack__"):
                 return Buffer.from_dlpack(value)._core
         except (KvernError, BufferError, OverflowError) as error:
             kind = InputTypeError if isinstance(error, TypeError) else InputError
