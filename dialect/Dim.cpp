@@ -73,8 +73,19 @@ public:
 
   explicit Polynomial(MLIRContext *context) : context(context) {}
 
-  /// nullopt on overflow and on division by zero.
-  static std::optional<Polynomial> fromExpr(AffineExpr expr);
+  /// What a symbol stands for, by its position.
+  using Leaf = function_ref<std::optional<Polynomial>(unsigned)>;
+
+  static Polynomial factor(AffineExpr expr) {
+    Polynomial result(expr.getContext());
+    result.terms[Monomial{expr}] = 1;
+    return result;
+  }
+  /// nullopt on overflow and on division by zero, as for `apply`.
+  static std::optional<Polynomial> fromExpr(AffineExpr expr, Leaf leaf);
+  static std::optional<Polynomial> apply(AffineExprKind kind,
+                                         const Polynomial &lhs,
+                                         const Polynomial &rhs);
   AffineExpr toExpr() const;
 
   const Terms &getTerms() const { return terms; }
@@ -218,42 +229,45 @@ std::optional<Polynomial> Polynomial::divide(AffineExprKind kind,
   return isMod ? factor : sum(quotient, factor);
 }
 
-std::optional<Polynomial> Polynomial::fromExpr(AffineExpr expr) {
-  Polynomial result(expr.getContext());
-  switch (expr.getKind()) {
-  case AffineExprKind::Constant:
-    if (int64_t value = cast<AffineConstantExpr>(expr).getValue()) {
-      result.terms[Monomial()] = value;
+std::optional<Polynomial> Polynomial::fromExpr(AffineExpr expr, Leaf leaf) {
+  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
+    Polynomial result(expr.getContext());
+    if (constant.getValue() != 0) {
+      result.terms[Monomial()] = constant.getValue();
     }
     return result;
-  case AffineExprKind::SymbolId:
-  case AffineExprKind::DimId:
-    result.terms[Monomial{expr}] = 1;
-    return result;
-  default:
-    break;
   }
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  std::optional<Polynomial> lhs = fromExpr(binary.getLHS());
-  std::optional<Polynomial> rhs = fromExpr(binary.getRHS());
-  if (!lhs || !rhs) {
+  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
+    return leaf(symbol.getPosition());
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary) {
     return std::nullopt;
   }
-  switch (expr.getKind()) {
+  std::optional<Polynomial> lhs = fromExpr(binary.getLHS(), leaf);
+  std::optional<Polynomial> rhs = fromExpr(binary.getRHS(), leaf);
+  return lhs && rhs ? apply(expr.getKind(), *lhs, *rhs) : std::nullopt;
+}
+
+std::optional<Polynomial> Polynomial::apply(AffineExprKind kind,
+                                            const Polynomial &lhs,
+                                            const Polynomial &rhs) {
+  Polynomial zero(lhs.context);
+  switch (kind) {
   case AffineExprKind::Add:
-    return sum(*lhs, *rhs);
+    return sum(lhs, rhs);
   case AffineExprKind::Mul:
-    return product(*lhs, *rhs);
+    return product(lhs, rhs);
   case AffineExprKind::CeilDiv: {
     // ceil(a / b) = -floor(-a / b)
-    std::optional<Polynomial> negated = sum(Polynomial(result), *lhs, -1);
+    std::optional<Polynomial> negated = sum(zero, lhs, -1);
     std::optional<Polynomial> floor =
-        negated ? divide(AffineExprKind::FloorDiv, *negated, *rhs)
+        negated ? divide(AffineExprKind::FloorDiv, *negated, rhs)
                 : std::nullopt;
-    return floor ? sum(Polynomial(result), *floor, -1) : std::nullopt;
+    return floor ? sum(zero, *floor, -1) : std::nullopt;
   }
   default:
-    return divide(expr.getKind(), *lhs, *rhs);
+    return divide(kind, lhs, rhs);
   }
 }
 
@@ -290,76 +304,70 @@ DimAttr DimAttr::getSymbol(MLIRContext *context, StringRef name) {
                    getAffineSymbolExpr(0, context));
 }
 
+namespace {
+
+/// Polynomials over one sorted list of names.
+class NameSpace {
+public:
+  explicit NameSpace(SmallVector<StringAttr> all) : names(std::move(all)) {
+    llvm::sort(names, [](StringAttr a, StringAttr b) {
+      return a.getValue() < b.getValue();
+    });
+    names.erase(llvm::unique(names), names.end());
+  }
+
+  Polynomial get(StringAttr name) const {
+    return Polynomial::factor(getAffineSymbolExpr(
+        llvm::find(names, name) - names.begin(), name.getContext()));
+  }
+  std::optional<Polynomial> get(ArrayRef<StringAttr> symbols,
+                                AffineExpr expr) const {
+    return Polynomial::fromExpr(expr, [&](unsigned position) {
+      return std::optional(get(symbols[position]));
+    });
+  }
+  std::optional<Polynomial> get(DimAttr dim) const {
+    return get(dim.getSymbols(), dim.getExpr());
+  }
+  /// The attribute, over those names only that are in use.
+  DimAttr toDim(MLIRContext *context,
+                const std::optional<Polynomial> &polynomial) const {
+    if (!polynomial) {
+      return {};
+    }
+    AffineExpr expr = polynomial->toExpr();
+    SmallVector<StringAttr> used;
+    SmallVector<AffineExpr> positions;
+    for (auto [i, name] : llvm::enumerate(names)) {
+      positions.push_back(getAffineSymbolExpr(used.size(), context));
+      if (expr.isFunctionOfSymbol(i)) {
+        used.push_back(name);
+      }
+    }
+    return DimAttr::get(context, used,
+                        expr.replaceDimsAndSymbols({}, positions));
+  }
+
+private:
+  SmallVector<StringAttr> names;
+};
+
+} // namespace
+
 DimAttr DimAttr::getCanonical(MLIRContext *context,
                               ArrayRef<StringAttr> symbols, AffineExpr expr) {
-  // Sort and merge the names, canonicalize, then drop the names that are gone.
-  auto renumber = [&](AffineExpr e, ArrayRef<StringAttr> from,
-                      ArrayRef<StringAttr> to) {
-    SmallVector<AffineExpr> positions;
-    for (StringAttr name : from) {
-      const auto *it = llvm::find(to, name);
-      positions.push_back(it == to.end()
-                              ? getAffineConstantExpr(0, context)
-                              : getAffineSymbolExpr(it - to.begin(), context));
-    }
-    return e.replaceDimsAndSymbols({}, positions);
-  };
-  SmallVector<StringAttr> sorted(symbols);
-  llvm::sort(sorted, [](StringAttr a, StringAttr b) {
-    return a.getValue() < b.getValue();
-  });
-  sorted.erase(llvm::unique(sorted), sorted.end());
-  std::optional<Polynomial> polynomial =
-      Polynomial::fromExpr(renumber(expr, symbols, sorted));
-  if (!polynomial) {
-    return {};
-  }
-  AffineExpr canonical = polynomial->toExpr();
-  SmallVector<StringAttr> used;
-  for (auto [i, name] : llvm::enumerate(sorted)) {
-    if (canonical.isFunctionOfSymbol(i)) {
-      used.push_back(name);
-    }
-  }
-  return get(context, ArrayRef<StringAttr>(used),
-                   renumber(canonical, sorted, used));
+  NameSpace names{SmallVector<StringAttr>(symbols)};
+  return names.toDim(context, names.get(symbols, expr));
 }
 
 DimAttr DimAttr::combine(AffineExprKind kind, DimAttr lhs, DimAttr rhs) {
-  MLIRContext *context = lhs.getContext();
-  SmallVector<StringAttr> symbols(lhs.getSymbols());
-  llvm::append_range(symbols, rhs.getSymbols());
-  unsigned shift = lhs.getSymbols().size();
-  if ((kind == AffineExprKind::FloorDiv || kind == AffineExprKind::CeilDiv ||
-       kind == AffineExprKind::Mod) &&
-      rhs.isStatic(0)) {
-    return {};
-  }
-  AffineExpr right =
-      rhs.getExpr().shiftSymbols(rhs.getSymbols().size(), shift);
-  // A product or division that overflows must not be folded on construction.
-  std::optional<int64_t> a = lhs.getStaticValue();
-  std::optional<int64_t> b = rhs.getStaticValue();
-  if (a && b) {
-    int64_t folded;
-    bool overflow = false;
-    switch (kind) {
-    case AffineExprKind::Add:
-      overflow = llvm::AddOverflow(*a, *b, folded);
-      break;
-    case AffineExprKind::Mul:
-      overflow = llvm::MulOverflow(*a, *b, folded);
-      break;
-    default:
-      overflow = *a == INT64_MIN && *b == -1;
-      break;
-    }
-    if (overflow) {
-      return {};
-    }
-  }
-  return getCanonical(context, symbols,
-                      getAffineBinaryOpExpr(kind, lhs.getExpr(), right));
+  SmallVector<StringAttr> all(lhs.getSymbols());
+  llvm::append_range(all, rhs.getSymbols());
+  NameSpace names(std::move(all));
+  std::optional<Polynomial> a = names.get(lhs);
+  std::optional<Polynomial> b = names.get(rhs);
+  return names.toDim(lhs.getContext(), a && b ? Polynomial::apply(kind, *a, *b)
+                                              : std::nullopt);
 }
 
 DimAttr DimAttr::operator+(DimAttr rhs) const {
@@ -393,19 +401,20 @@ StringAttr DimAttr::getSymbolName() const {
 
 DimAttr
 DimAttr::substitute(const DenseMap<StringAttr, DimAttr> &mapping) const {
-  SmallVector<StringAttr> symbols;
-  SmallVector<AffineExpr> replacements;
+  SmallVector<StringAttr> all(getSymbols());
   for (StringAttr name : getSymbols()) {
-    DimAttr with = mapping.lookup(name);
-    if (!with) {
-      with = getSymbol(getContext(), name.getValue());
+    if (DimAttr with = mapping.lookup(name)) {
+      llvm::append_range(all, with.getSymbols());
     }
-    replacements.push_back(with.getExpr().shiftSymbols(
-        with.getSymbols().size(), symbols.size()));
-    llvm::append_range(symbols, with.getSymbols());
   }
-  return getCanonical(getContext(), symbols,
-                      getExpr().replaceDimsAndSymbols({}, replacements));
+  NameSpace names(std::move(all));
+  return names.toDim(
+      getContext(),
+      Polynomial::fromExpr(getExpr(), [&](unsigned position) {
+        StringAttr name = getSymbols()[position];
+        DimAttr with = mapping.lookup(name);
+        return with ? names.get(with) : names.get(name);
+      }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -498,18 +507,7 @@ public:
       bool minus = false;
       if (failed(parser.parseOptionalPlus())) {
         if (failed(parser.parseOptionalMinus())) {
-          // The lexer may have read `-4` as one token.
-          int64_t value;
-          OptionalParseResult number = parser.parseOptionalInteger(value);
-          if (!number.has_value()) {
-            return lhs;
-          }
-          if (failed(*number) || value >= 0) {
-            return parser.emitError(parser.getCurrentLocation(),
-                                    "expected an operator");
-          }
-          lhs = check(*lhs + value);
-          continue;
+          return lhs;
         }
         minus = true;
       }
@@ -563,6 +561,13 @@ private:
                               "dimension is nested too deeply");
     }
     llvm::scope_exit leave([&] { --depth; });
+    if (succeeded(parser.parseOptionalMinus())) {
+      FailureOr<DimAttr> operand = parseUnary();
+      if (failed(operand)) {
+        return failure();
+      }
+      return check(*operand * -1);
+    }
     int64_t value;
     OptionalParseResult number = parser.parseOptionalInteger(value);
     if (number.has_value()) {
@@ -570,13 +575,6 @@ private:
         return failure();
       }
       return DimAttr::getStatic(context, value);
-    }
-    if (succeeded(parser.parseOptionalMinus())) {
-      FailureOr<DimAttr> operand = parseUnary();
-      if (failed(operand)) {
-        return failure();
-      }
-      return check(*operand * -1);
     }
     if (succeeded(parser.parseOptionalLParen())) {
       FailureOr<DimAttr> inner = parseSum();

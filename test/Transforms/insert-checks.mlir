@@ -1,0 +1,37 @@
+// RUN: kvern-opt %s -kvern-insert-checks | FileCheck %s
+
+// CHECK-LABEL: func.func @gather
+func.func @gather(%x: !kvern.tensor<[10, 4], f32, cpu:0>, %i: !kvern.tensor<[n, 2], i32, cpu:0>) -> !kvern.tensor<[n, 2, 4], f32, cpu:0> {
+  // CHECK: %[[FLAT:.*]] = kvern.reshape %arg1 {shape = #kvern.shape<[n * 2]>}
+  // CHECK: %[[WIDE:.*]] = kvern.cast %[[FLAT]] {dtype = i64}
+  // CHECK: %[[LOW:.*]] = kvern.reduce_min %[[WIDE]]
+  // CHECK: %[[HIGH:.*]] = kvern.reduce_max %[[WIDE]]
+  // CHECK: kvern.check.indices %[[LOW]], %[[HIGH]] {axis = 0 : i64, size = #kvern.dim<10>}
+  // CHECK: kvern.gather
+  %0 = kvern.gather %x, %i {axis = 0 : i64} : (!kvern.tensor<[10, 4], f32, cpu:0>, !kvern.tensor<[n, 2], i32, cpu:0>) -> !kvern.tensor<[n, 2, 4], f32, cpu:0>
+  return %0 : !kvern.tensor<[n, 2, 4], f32, cpu:0>
+}
+
+// What follows from sizes being non-negative is not checked.
+// CHECK-LABEL: func.func @proven
+// CHECK-NOT: kvern.check
+func.func @proven(%x: !kvern.tensor<[n + 1], f32, cpu:0>) -> !kvern.tensor<[n], f32, cpu:0> {
+  %0 = kvern.slice %x {starts = [#kvern.dim<1>], stops = [#kvern.dim<n + 1>], steps = array<i64: 1>, out_dims = [unit]} : (!kvern.tensor<[n + 1], f32, cpu:0>) -> !kvern.tensor<[n], f32, cpu:0>
+  return %0 : !kvern.tensor<[n], f32, cpu:0>
+}
+
+// CHECK-LABEL: func.func @unproven
+func.func @unproven(%x: !kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[5], f32, cpu:0> {
+  // CHECK: kvern.check.sizes {at_most, lhs = #kvern.dim<5>, rhs = #kvern.dim<n>, subject = "stop of axis 0"}
+  // CHECK-NOT: kvern.check
+  // CHECK: kvern.slice
+  %0 = kvern.slice %x {starts = [#kvern.dim<0>], stops = [#kvern.dim<5>], steps = array<i64: 1>, out_dims = [unit]} : (!kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[5], f32, cpu:0>
+  return %0 : !kvern.tensor<[5], f32, cpu:0>
+}
+
+// CHECK-LABEL: func.func @runtime
+func.func @runtime(%x: !kvern.tensor<[n], f32, cpu:0>, %stop: !kvern.tensor<[], i64, cpu:0>) -> !kvern.tensor<[m], f32, cpu:0> {
+  // CHECK: kvern.check.slice %arg1 {axis = 0 : i64, count = #kvern.dim<m>, size = #kvern.dim<n>, start = #kvern.dim<0>, step = 1 : i64, stop}
+  %0 = kvern.slice %x, %stop {starts = [#kvern.dim<0>], stops = [unit], steps = array<i64: 1>, out_dims = [#kvern.dim<m>]} : (!kvern.tensor<[n], f32, cpu:0>, !kvern.tensor<[], i64, cpu:0>) -> !kvern.tensor<[m], f32, cpu:0>
+  return %0 : !kvern.tensor<[m], f32, cpu:0>
+}
