@@ -67,18 +67,10 @@ def run_lit(paths: list[str]) -> dict[Path, dict]:
     with tempfile.TemporaryDirectory() as folder:
         report = os.path.join(folder, "lit.json")
         command = [sys.executable, "-c", "from lit.main import main; main()", "-q"]
-        command += ["--output", report, "-D", f"exec_root={folder}", *lit_parameters(), *paths]
+        command += ["--output", report, "-D", f"exec_root={folder}", *paths]
         run = subprocess.run(command, capture_output=True, text=True)
         if not os.path.exists(report):
             raise LitFailure(run.stdout + run.stderr)
         tests = json.loads(Path(report).read_text())["tests"]
     # The name is "kvern :: Dialect/ops.mlir".
     return {ROOT / test["name"].split(" :: ", 1)[1]: test for test in tests}
-
-
-def lit_parameters() -> list[str]:
-    """Names the build tree's kvern-opt when the package comes from a build tree."""
-    import kvern
-
-    tool = Path(kvern.__path__[0]).parents[1] / "bin" / "kvern-opt"
-    return ["-D", f"kvern_opt={tool}"] if tool.exists() else []

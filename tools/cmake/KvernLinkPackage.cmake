@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Links each entry of SOURCE into PACKAGE, and removes links whose file is gone.
+# Links each entry of SOURCE into PACKAGE, and TOOLS as its bin/; removes links whose file
+# is gone.
 file(MAKE_DIRECTORY "${PACKAGE}")
 file(GLOB old LIST_DIRECTORIES true "${PACKAGE}/*")
 foreach(path IN LISTS old)
@@ -18,3 +19,7 @@ foreach(path IN LISTS entries)
     file(CREATE_LINK "${path}" "${PACKAGE}/${name}" SYMBOLIC)
   endif()
 endforeach()
+if(NOT EXISTS "${PACKAGE}/bin")
+  file(MAKE_DIRECTORY "${TOOLS}")
+  file(CREATE_LINK "${TOOLS}" "${PACKAGE}/bin" SYMBOLIC)
+endif()
