@@ -10,8 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Kvern.h"
-#include "llvm/ADT/ScopeExit.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
@@ -83,9 +81,8 @@ public:
   }
   /// nullopt on overflow and on division by zero, as for `apply`.
   static std::optional<Polynomial> fromExpr(AffineExpr expr, Leaf leaf);
-  static std::optional<Polynomial> apply(AffineExprKind kind,
-                                         const Polynomial &lhs,
-                                         const Polynomial &rhs);
+  static std::optional<Polynomial>
+  apply(AffineExprKind kind, const Polynomial &lhs, const Polynomial &rhs);
   AffineExpr toExpr() const;
 
   const Terms &getTerms() const { return terms; }
@@ -93,8 +90,7 @@ public:
 private:
   bool add(const Monomial &monomial, int64_t coefficient) {
     auto [it, inserted] = terms.try_emplace(monomial, coefficient);
-    if (!inserted &&
-        llvm::AddOverflow(it->second, coefficient, it->second)) {
+    if (!inserted && llvm::AddOverflow(it->second, coefficient, it->second)) {
       return false;
     }
     if (it->second == 0) {
@@ -116,9 +112,8 @@ private:
                                        int64_t factor = 1);
   static std::optional<Polynomial> product(const Polynomial &a,
                                            const Polynomial &b);
-  static std::optional<Polynomial> divide(AffineExprKind kind,
-                                          const Polynomial &a,
-                                          const Polynomial &b);
+  static std::optional<Polynomial>
+  divide(AffineExprKind kind, const Polynomial &a, const Polynomial &b);
 
   MLIRContext *context;
   Terms terms;
@@ -143,9 +138,8 @@ std::optional<Polynomial> Polynomial::product(const Polynomial &a,
     for (const auto &[y, cy] : b.terms) {
       Monomial monomial(x);
       monomial.append(y.begin(), y.end());
-      llvm::sort(monomial, [](AffineExpr l, AffineExpr r) {
-        return compare(l, r) < 0;
-      });
+      llvm::sort(monomial,
+                 [](AffineExpr l, AffineExpr r) { return compare(l, r) < 0; });
       int64_t coefficient;
       if (llvm::MulOverflow(cx, cy, coefficient) ||
           !result.add(monomial, coefficient)) {
@@ -206,8 +200,7 @@ std::optional<Polynomial> Polynomial::divide(AffineExprKind kind,
       int64_t q = llvm::divideFloorSigned(*x, *y);
       rest.terms.clear();
       if (!quotient.add(Monomial(), q) ||
-          (isMod && *x != q * *y &&
-           !rest.add(Monomial(), *x - q * *y))) {
+          (isMod && *x != q * *y && !rest.add(Monomial(), *x - q * *y))) {
         return std::nullopt;
       }
       return isMod ? rest : quotient;
@@ -216,8 +209,7 @@ std::optional<Polynomial> Polynomial::divide(AffineExprKind kind,
   if (rest.terms.empty()) {
     return isMod ? rest : quotient;
   }
-  AffineExpr opaque =
-      getAffineBinaryOpExpr(kind, rest.toExpr(), b.toExpr());
+  AffineExpr opaque = getAffineBinaryOpExpr(kind, rest.toExpr(), b.toExpr());
   Polynomial factor(a.context);
   if (auto constant = dyn_cast<AffineConstantExpr>(opaque)) {
     if (constant.getValue() != 0) {
@@ -279,8 +271,8 @@ AffineExpr Polynomial::toExpr() const {
     for (AffineExpr factor : monomial) {
       term = term ? term * factor : factor;
     }
-    term = term ? term * coefficient
-                : getAffineConstantExpr(coefficient, context);
+    term =
+        term ? term * coefficient : getAffineConstantExpr(coefficient, context);
     result = first ? term : result + term;
     first = false;
   }
@@ -295,13 +287,12 @@ AffineExpr Polynomial::toExpr() const {
 
 DimAttr DimAttr::getStatic(MLIRContext *context, int64_t value) {
   return get(context, ArrayRef<StringAttr>(),
-                   getAffineConstantExpr(value, context));
+             getAffineConstantExpr(value, context));
 }
 
 DimAttr DimAttr::getSymbol(MLIRContext *context, StringRef name) {
-  return get(context,
-                   ArrayRef<StringAttr>(StringAttr::get(context, name)),
-                   getAffineSymbolExpr(0, context));
+  return get(context, ArrayRef<StringAttr>(StringAttr::get(context, name)),
+             getAffineSymbolExpr(0, context));
 }
 
 namespace {
@@ -366,8 +357,8 @@ DimAttr DimAttr::combine(AffineExprKind kind, DimAttr lhs, DimAttr rhs) {
   NameSpace names(std::move(all));
   std::optional<Polynomial> a = names.get(lhs);
   std::optional<Polynomial> b = names.get(rhs);
-  return names.toDim(lhs.getContext(), a && b ? Polynomial::apply(kind, *a, *b)
-                                              : std::nullopt);
+  return names.toDim(lhs.getContext(),
+                     a && b ? Polynomial::apply(kind, *a, *b) : std::nullopt);
 }
 
 DimAttr DimAttr::operator+(DimAttr rhs) const {
@@ -395,8 +386,7 @@ std::optional<int64_t> DimAttr::getStaticValue() const {
 }
 
 StringAttr DimAttr::getSymbolName() const {
-  return isa<AffineSymbolExpr>(getExpr()) ? getSymbols().front()
-                                          : StringAttr();
+  return isa<AffineSymbolExpr>(getExpr()) ? getSymbols().front() : StringAttr();
 }
 
 DimAttr
@@ -408,220 +398,10 @@ DimAttr::substitute(const DenseMap<StringAttr, DimAttr> &mapping) const {
     }
   }
   NameSpace names(std::move(all));
-  return names.toDim(
-      getContext(),
-      Polynomial::fromExpr(getExpr(), [&](unsigned position) {
-        StringAttr name = getSymbols()[position];
-        DimAttr with = mapping.lookup(name);
-        return with ? names.get(with) : names.get(name);
-      }));
-}
-
-//===----------------------------------------------------------------------===//
-// Text
-//===----------------------------------------------------------------------===//
-
-static bool isIdentifier(StringRef name) {
-  if (name.empty() || !(llvm::isAlpha(name[0]) || name[0] == '_') ||
-      name == "floordiv" || name == "mod" || name == "ceildiv") {
-    return false;
-  }
-  return llvm::all_of(name,
-                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
-}
-
-/// `strength`: 0 in a sum, 1 in a product, 2 as an operand of a division.
-static void printTerm(raw_ostream &os, AffineExpr expr,
-                      ArrayRef<StringAttr> names, int strength) {
-  if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    os << constant.getValue();
-    return;
-  }
-  if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
-    StringRef name = names[symbol.getPosition()].getValue();
-    if (isIdentifier(name)) {
-      os << name;
-      return;
-    }
-    os << '"';
-    llvm::printEscapedString(name, os);
-    os << '"';
-    return;
-  }
-  auto binary = cast<AffineBinaryOpExpr>(expr);
-  bool isSum = expr.getKind() == AffineExprKind::Add;
-  bool isProduct = expr.getKind() == AffineExprKind::Mul;
-  int own = isSum ? 0 : 1;
-  bool parenthesize = own < strength || (strength == 2 && !isSum);
-  os << (parenthesize ? "(" : "");
-  printTerm(os, binary.getLHS(), names, isSum ? 0 : isProduct ? 1 : 2);
-  AffineExpr rhs = binary.getRHS();
-  if (isSum) {
-    // a + b * -1 reads better as a - b.
-    if (auto constant = dyn_cast<AffineConstantExpr>(rhs);
-        constant && constant.getValue() < 0 &&
-        constant.getValue() != INT64_MIN) {
-      os << " - " << -constant.getValue();
-    } else if (auto product = dyn_cast<AffineBinaryOpExpr>(rhs);
-               product && product.getKind() == AffineExprKind::Mul &&
-               product.getRHS() == -1) {
-      os << " - ";
-      printTerm(os, product.getLHS(), names, 1);
-    } else {
-      os << " + ";
-      printTerm(os, rhs, names, 0);
-    }
-  } else {
-    os << (isProduct                                        ? " * "
-           : expr.getKind() == AffineExprKind::FloorDiv ? " floordiv "
-           : expr.getKind() == AffineExprKind::CeilDiv  ? " ceildiv "
-                                                        : " mod ");
-    printTerm(os, rhs, names, 2);
-  }
-  os << (parenthesize ? ")" : "");
-}
-
-void DimAttr::printExpr(raw_ostream &os) const {
-  printTerm(os, getExpr(), getSymbols(), 0);
-}
-
-std::string DimAttr::str() const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printExpr(os);
-  return text;
-}
-
-namespace {
-
-/// sum     ::= product ((`+` | `-`) product)*
-/// product ::= unary ((`*` | `floordiv` | `ceildiv` | `mod`) unary)*
-/// unary   ::= `-` unary | integer | name | string | `(` sum `)`
-class DimParser {
-public:
-  explicit DimParser(AsmParser &parser) : parser(parser) {}
-
-  FailureOr<DimAttr> parseSum() {
-    FailureOr<DimAttr> lhs = parseProduct();
-    while (succeeded(lhs)) {
-      bool minus = false;
-      if (failed(parser.parseOptionalPlus())) {
-        if (failed(parser.parseOptionalMinus())) {
-          return lhs;
-        }
-        minus = true;
-      }
-      FailureOr<DimAttr> rhs = parseProduct();
-      if (failed(rhs)) {
-        return failure();
-      }
-      lhs = check(minus ? *lhs - *rhs : *lhs + *rhs);
-    }
-    return lhs;
-  }
-
-private:
-  FailureOr<DimAttr> check(DimAttr dim) {
-    if (dim) {
-      return dim;
-    }
-    return parser.emitError(parser.getCurrentLocation(),
-                            "dimension overflows 64 bits or divides by zero");
-  }
-
-  FailureOr<DimAttr> parseProduct() {
-    FailureOr<DimAttr> lhs = parseUnary();
-    while (succeeded(lhs)) {
-      AffineExprKind kind;
-      if (succeeded(parser.parseOptionalStar())) {
-        kind = AffineExprKind::Mul;
-      } else if (succeeded(parser.parseOptionalKeyword("floordiv"))) {
-        kind = AffineExprKind::FloorDiv;
-      } else if (succeeded(parser.parseOptionalKeyword("ceildiv"))) {
-        kind = AffineExprKind::CeilDiv;
-      } else if (succeeded(parser.parseOptionalKeyword("mod"))) {
-        kind = AffineExprKind::Mod;
-      } else {
-        return lhs;
-      }
-      FailureOr<DimAttr> rhs = parseUnary();
-      if (failed(rhs)) {
-        return failure();
-      }
-      lhs = check(DimAttr::combine(kind, *lhs, *rhs));
-    }
-    return lhs;
-  }
-
-  FailureOr<DimAttr> parseUnary() {
-    MLIRContext *context = parser.getContext();
-    // Recursion is bounded so that deep text cannot exhaust the stack.
-    if (++depth > 200) {
-      return parser.emitError(parser.getCurrentLocation(),
-                              "dimension is nested too deeply");
-    }
-    llvm::scope_exit leave([&] { --depth; });
-    if (succeeded(parser.parseOptionalMinus())) {
-      FailureOr<DimAttr> operand = parseUnary();
-      if (failed(operand)) {
-        return failure();
-      }
-      return check(*operand * -1);
-    }
-    int64_t value;
-    OptionalParseResult number = parser.parseOptionalInteger(value);
-    if (number.has_value()) {
-      if (failed(*number)) {
-        return failure();
-      }
-      return DimAttr::getStatic(context, value);
-    }
-    if (succeeded(parser.parseOptionalLParen())) {
-      FailureOr<DimAttr> inner = parseSum();
-      if (failed(inner) || failed(parser.parseRParen())) {
-        return failure();
-      }
-      return inner;
-    }
-    StringRef name;
-    if (succeeded(parser.parseOptionalKeyword(&name))) {
-      return DimAttr::getSymbol(context, name);
-    }
-    std::string quoted;
-    if (succeeded(parser.parseOptionalString(&quoted))) {
-      if (quoted.empty()) {
-        return parser.emitError(parser.getCurrentLocation(),
-                                "expected a dimension name that is not empty");
-      }
-      return DimAttr::getSymbol(context, quoted);
-    }
-    return parser.emitError(parser.getCurrentLocation(),
-                            "expected an integer, a name or `(` in a dimension");
-  }
-
-  AsmParser &parser;
-  int depth = 0;
-};
-
-} // namespace
-
-FailureOr<DimAttr> DimAttr::parseExpr(AsmParser &parser) {
-  return DimParser(parser).parseSum();
-}
-
-Attribute DimAttr::parse(AsmParser &parser, Type) {
-  if (parser.parseLess()) {
-    return {};
-  }
-  FailureOr<DimAttr> dim = parseExpr(parser);
-  if (failed(dim) || parser.parseGreater()) {
-    return {};
-  }
-  return *dim;
-}
-
-void DimAttr::print(AsmPrinter &printer) const {
-  printer << '<';
-  printExpr(printer.getStream());
-  printer << '>';
+  return names.toDim(getContext(),
+                     Polynomial::fromExpr(getExpr(), [&](unsigned position) {
+                       StringAttr name = getSymbols()[position];
+                       DimAttr with = mapping.lookup(name);
+                       return with ? names.get(with) : names.get(name);
+                     }));
 }
