@@ -210,7 +210,7 @@ def _slice_bounds(op: str, dim: Dim, item: slice) -> tuple[Any, Any, int]:
     if step == 0:
         raise located(ShapeError, op, "expected a step other than 0")
     numbers = [item.start, item.stop]
-    if isinstance(dim, StaticDim) and not any(_is_open(bound) for bound in numbers):
+    if isinstance(dim, StaticDim) and all(_is_number(bound) for bound in numbers):
         first, last = (None if n is None else int(n) for n in numbers)
         start, stop, _ = slice(first, last, step).indices(dim.dim)
         return StaticDim(start), StaticDim(stop), step
@@ -222,9 +222,10 @@ def _slice_bounds(op: str, dim: Dim, item: slice) -> tuple[Any, Any, int]:
     return start, stop, step
 
 
-def _is_open(bound: Any) -> bool:
-    """Whether a bound is not a number."""
-    return _is_tensor(bound) or (isinstance(bound, Dim) and not isinstance(bound, StaticDim))
+def _is_number(bound: Any) -> bool:
+    return bound is None or (
+        isinstance(bound, (int, np.integer, StaticDim)) and not isinstance(bound, bool)
+    )
 
 
 def _bound(op: str, dim: Dim, bound: Any) -> Any:

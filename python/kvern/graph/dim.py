@@ -87,10 +87,10 @@ class Dim:
         return _combine("mul", self, -1)
 
     def __sub__(self, other: DimLike) -> Dim:
-        return self + -Dim(other)
+        return _combine("sub", self, other)
 
     def __rsub__(self, other: DimLike) -> Dim:
-        return Dim(other) + -self
+        return _combine("sub", other, self)
 
     def __mul__(self, other: DimLike) -> Dim:
         return _combine("mul", self, other)
@@ -268,12 +268,13 @@ DimLike = int | str | Dim | np.integer | Any
 
 _FOLDS = {
     "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
     "mul": lambda a, b: a * b,
     "floordiv": lambda a, b: a // b,
     "ceildiv": lambda a, b: -(-a // b),
     "mod": lambda a, b: a % b,
 }
-_NEUTRAL = {"add": 0, "mul": 1, "floordiv": 1, "ceildiv": 1}
+_NEUTRAL = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1, "ceildiv": 1}
 
 
 def _combine(kind: str, lhs: DimLike, rhs: DimLike) -> Any:
@@ -289,6 +290,8 @@ def _combine(kind: str, lhs: DimLike, rhs: DimLike) -> Any:
             return lhs
     elif isinstance(lhs, StaticDim) and lhs.dim == {"add": 0, "mul": 1}.get(kind):
         return rhs
+    if kind == "sub":
+        return lhs + -rhs
     try:
         attr = bindings().ext.DimAttr.combine(kind, lhs.to_mlir(), rhs.to_mlir())
     except ValueError as error:
