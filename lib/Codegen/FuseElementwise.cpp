@@ -120,6 +120,17 @@ struct FuseElementwisePass
       return;
     }
     MLIRContext *context = &getContext();
+    IRRewriter rewriter(context);
+    SmallVector<linalg::LinalgOp> named;
+    getOperation().walk([&](linalg::LinalgOp op) {
+      if (!isa<linalg::GenericOp, linalg::FillOp>(op)) {
+        named.push_back(op);
+      }
+    });
+    for (linalg::LinalgOp op : named) {
+      rewriter.setInsertionPoint(op);
+      (void)linalg::generalizeNamedOp(rewriter, op);
+    }
     RewritePatternSet patterns(context);
     linalg::populateElementwiseOpsFusionPatterns(patterns, shouldFuse);
     affine::AffineApplyOp::getCanonicalizationPatterns(patterns, context);

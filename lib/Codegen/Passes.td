@@ -10,7 +10,7 @@ include "mlir/Pass/PassBase.td"
 def FuseElementwise : Pass<"kvern-fuse-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Fuse elementwise ops where nothing is computed twice";
   let description = [{
-    Fuses a `linalg.generic` of parallel loops into its consumer if
+    Turns named linalg ops into generics, then fuses a `linalg.generic` of parallel loops into its consumer if
 
     - the consumer is no matrix product, or the producer only moves or widens
       elements, which packing does for nothing;

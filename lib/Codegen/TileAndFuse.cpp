@@ -3,26 +3,26 @@
 //
 // From the last op backwards, each op that is not yet in a nest becomes the
 // root of one:
-//   1. group: the producers that may be computed inside the root's tile;
-//   2. axes: which of the root's loops each axis of a value in the group
-//   follows;
-//   3. sizes: a loop that a reduction of the group runs over stays whole; rows
+//   1. its group is found: see FusionGroup.h;
+//   2. sizes: a loop that a reduction of the group runs along stays whole; rows
 //      and columns of a product get cache-sized tiles; other outer loops get 1;
-//   4. scf::tileConsumerAndFuseProducersUsingSCF with these sizes.
-#include "lib/Codegen/Contraction.h"
+//   3. the root is tiled;
+//   4. the producers, last first, are computed where their tile is first read.
+#include "lib/Codegen/DimClasses.h"
+#include "lib/Codegen/FusionGroup.h"
 #include "lib/Codegen/Kernel.h"
 #include "lib/Codegen/Passes.h"
 
-#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kvern {
@@ -34,43 +34,18 @@ using namespace mlir;
 using namespace kvern;
 
 namespace {
-/// A root and what is computed with it.
-struct Group {
-  explicit Group(linalg::LinalgOp root) : root(root) {}
-
-  linalg::LinalgOp root;
-  /// Ops fused into the root's loops, without the root.
-  llvm::SetVector<Operation *> producers;
-  /// The matrix product among them, which may be the root.
-  std::optional<Contraction> contraction;
-  /// Root loop that an axis of a value follows.
-  DenseMap<std::pair<Value, int64_t>, unsigned> axisLoops;
-  /// Root loop that a loop of a member follows.
-  DenseMap<Operation *, SmallVector<std::optional<unsigned>>> memberLoops;
-  /// Root loops that a member reduces over.
-  llvm::SmallDenseSet<unsigned> wholeLoops;
-
-  bool contains(Operation *op) const {
-    return op == root || producers.contains(op);
-  }
-};
-
 class Tiler {
 public:
   Tiler(func::FuncOp function, const TileAndFuseOptions &options)
-      : function(function), options(options) {}
+      : body(&function.getBody().front()), options(options),
+        rewriter(function.getContext()) {}
 
   LogicalResult run() {
-    IRRewriter rewriter(function.getContext());
     while (linalg::LinalgOp root = findRoot()) {
+      FusionGroup group(root, [&](Operation *op) { return done.contains(op); });
       done.insert(root);
-      Group group(root);
-      addProducers(group);
-      followAxes(group);
-      for (Operation *producer : group.producers) {
-        done.insert(producer);
-      }
-      if (failed(tile(group, rewriter))) {
+      done.insert_range(group.producers());
+      if (failed(tile(group))) {
         return failure();
       }
     }
@@ -79,7 +54,7 @@ public:
 
 private:
   linalg::LinalgOp findRoot() {
-    for (Operation &op : llvm::reverse(function.getBody().front())) {
+    for (Operation &op : llvm::reverse(*body)) {
       auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
       if (linalgOp && linalgOp.hasPureTensorSemantics() &&
           !isa<linalg::FillOp>(op) && !done.contains(&op)) {
@@ -89,264 +64,104 @@ private:
     return nullptr;
   }
 
-  /// 1. The closure of producers that can be fused.
-  void addProducers(Group &group);
-  bool mayFuse(OpOperand &operand);
-  /// 2. Axes; producers in reverse order of definition.
-  void followAxes(Group &group);
-  void followMember(Group &group, linalg::LinalgOp member);
-  /// 3. Tile sizes by root loop; zero leaves a loop whole.
-  SmallVector<OpFoldResult> chooseSizes(Group &group, OpBuilder &builder);
-  SmallVector<OpFoldResult> chooseProductSizes(Group &group,
-                                               OpBuilder &builder);
-  /// 4. Tiling.
-  LogicalResult tile(Group &group, IRRewriter &rewriter);
+  /// Tile sizes by root loop; zero leaves a loop whole.
+  SmallVector<OpFoldResult> chooseSizes(FusionGroup &group);
+  SmallVector<OpFoldResult> chooseProductSizes(FusionGroup &group);
 
+  LogicalResult tile(FusionGroup &group);
+  /// Computes `producer` in the loops if that computes nothing twice.
+  void fuse(linalg::LinalgOp producer, FusionGroup &group,
+            ArrayRef<OpFoldResult> sizes,
+            SmallVector<LoopLikeOpInterface> &loops);
+  /// Replaces uses of a member outside of the group.
+  void replaceResult(Value from, Value to, FusionGroup &group, Operation *loop);
   /// Sizes that tiling reads from results would keep the ops alive.
   void readSizesOfInits();
 
-  func::FuncOp function;
+  Block *body;
   const TileAndFuseOptions &options;
+  IRRewriter rewriter;
   DenseSet<Operation *> done;
 };
 } // namespace
 
-/// A product's inputs are computed once, before it: its tiles read each of
-/// their elements many times.
-bool Tiler::mayFuse(OpOperand &operand) {
-  Operation *producer = operand.get().getDefiningOp();
-  auto consumer = dyn_cast<linalg::LinalgOp>(operand.getOwner());
-  if (!producer || !consumer || !isa<linalg::LinalgOp>(producer) ||
-      done.contains(producer) || producer->getBlock() != consumer->getBlock()) {
-    return false;
-  }
-  if (consumer.isDpsInit(&operand)) {
-    return true;
-  }
-  return failed(matchContraction(consumer)) &&
-         consumer.getMatchingIndexingMap(&operand).isProjectedPermutation();
-}
-
-void Tiler::addProducers(Group &group) {
-  SmallVector<Operation *> worklist = {group.root};
-  if (auto product = matchContraction(group.root); succeeded(product)) {
-    group.contraction = *product;
-  }
-  while (!worklist.empty()) {
-    Operation *op = worklist.pop_back_val();
-    for (OpOperand &operand : op->getOpOperands()) {
-      Operation *producer = operand.get().getDefiningOp();
-      if (!mayFuse(operand) || group.producers.contains(producer)) {
-        continue;
-      }
-      auto product = matchContraction(producer);
-      if (succeeded(product)) {
-        if (group.contraction) {
-          continue;
-        }
-        group.contraction = *product;
-      }
-      group.producers.insert(producer);
-      worklist.push_back(producer);
-    }
-  }
-
-  // A value that ops outside of the group read is given out by the loops, which
-  // come after all that the group reads.
-  bool changed = true;
-  while (changed) {
-    changed = false;
-    SetVector<Operation *> needed;
-    BackwardSliceOptions sliceOptions;
-    sliceOptions.omitBlockArguments = true;
-    sliceOptions.filter = [&](Operation *op) { return !group.contains(op); };
-    auto addSlice = [&](Operation *member) {
-      for (Value operand : member->getOperands()) {
-        if (Operation *def = operand.getDefiningOp();
-            def && !group.contains(def)) {
-          (void)getBackwardSlice(def, &needed, sliceOptions);
-          needed.insert(def);
-        }
-      }
-    };
-    addSlice(group.root);
-    llvm::for_each(group.producers, addSlice);
-    for (Operation *producer : llvm::to_vector(group.producers)) {
-      if (llvm::any_of(producer->getUsers(), [&](Operation *user) {
-            return !group.contains(user) && needed.contains(user);
-          })) {
-        group.producers.remove(producer);
-        if (group.contraction && group.contraction->op == producer) {
-          group.contraction.reset();
-        }
-        changed = true;
-      }
-    }
-    // Only what still reaches the root through the group.
-    for (Operation *producer : llvm::to_vector(group.producers)) {
-      if (llvm::none_of(producer->getUsers(), [&](Operation *user) {
-            return group.contains(user);
-          })) {
-        group.producers.remove(producer);
-        changed = true;
-      }
-    }
-  }
-}
-
-void Tiler::followMember(Group &group, linalg::LinalgOp member) {
-  SmallVector<std::optional<unsigned>> &loops = group.memberLoops[member];
-  loops.resize(member.getNumLoops());
-  // From values to loops: results first, then inputs for reduction loops.
-  auto read = [&](Value value, AffineMap map) {
-    for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      auto it = group.axisLoops.find({value, static_cast<int64_t>(axis)});
-      if (dim && it != group.axisLoops.end() && !loops[dim.getPosition()]) {
-        loops[dim.getPosition()] = it->second;
-      }
-    }
-  };
-  bool product = succeeded(matchContraction(member));
-  for (auto [index, result] : llvm::enumerate(member->getResults())) {
-    read(result,
-         member.getMatchingIndexingMap(member.getDpsInitOperand(index)));
-  }
-  if (!product) {
-    for (OpOperand *input : member.getDpsInputOperands()) {
-      read(input->get(), member.getMatchingIndexingMap(input));
-    }
-  }
-  // From loops to values.
-  for (OpOperand &operand : member->getOpOperands()) {
-    AffineMap map = member.getMatchingIndexingMap(&operand);
-    for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-      auto dim = dyn_cast<AffineDimExpr>(expr);
-      if (dim && loops[dim.getPosition()] && !product) {
-        group.axisLoops.try_emplace({operand.get(), static_cast<int64_t>(axis)},
-                                    *loops[dim.getPosition()]);
-      }
-    }
-  }
-  if (product) {
-    return;
-  }
-  for (auto [dim, kind] : llvm::enumerate(member.getIteratorTypesArray())) {
-    if (kind == utils::IteratorType::reduction && loops[dim]) {
-      group.wholeLoops.insert(*loops[dim]);
-    }
-  }
-}
-
-void Tiler::followAxes(Group &group) {
-  for (auto [index, result] : llvm::enumerate(group.root->getResults())) {
-    AffineMap map =
-        group.root.getMatchingIndexingMap(group.root.getDpsInitOperand(index));
-    for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
-      if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
-        group.axisLoops[{result, static_cast<int64_t>(axis)}] =
-            dim.getPosition();
-      }
-    }
-  }
-  followMember(group, group.root);
-  for (unsigned dim = 0, e = group.root.getNumLoops(); dim < e; ++dim) {
-    group.memberLoops[group.root][dim] = dim;
-  }
-  for (Operation &op : llvm::reverse(*group.root->getBlock())) {
-    if (group.producers.contains(&op)) {
-      followMember(group, cast<linalg::LinalgOp>(op));
-    }
-  }
-}
-
-SmallVector<OpFoldResult> Tiler::chooseProductSizes(Group &group,
-                                                    OpBuilder &builder) {
-  linalg::LinalgOp root = group.root;
+SmallVector<OpFoldResult> Tiler::chooseProductSizes(FusionGroup &group) {
+  linalg::LinalgOp root = group.root();
   Location loc = root.getLoc();
   SmallVector<OpFoldResult> sizes;
   for (utils::IteratorType kind : root.getIteratorTypesArray()) {
     bool parallel = kind == utils::IteratorType::parallel;
-    sizes.push_back(builder.getIndexAttr(parallel ? 1 : 0));
+    sizes.push_back(rewriter.getIndexAttr(parallel ? 1 : 0));
   }
-  Contraction &product = *group.contraction;
+  Contraction &product = *group.contraction();
   auto rootLoop = [&](std::optional<unsigned> dim) -> int64_t {
     std::optional<unsigned> loop;
     if (dim) {
-      loop = group.memberLoops[product.op][*dim];
+      loop = group.rootLoop(product.op, *dim);
     }
     return loop ? static_cast<int64_t>(*loop) : -1;
   };
   int64_t rows = rootLoop(product.m), columns = rootLoop(product.n);
   if (rows >= 0) {
-    sizes[rows] = builder.getIndexAttr(options.rows);
+    sizes[rows] = rewriter.getIndexAttr(options.rows);
   }
   if (columns >= 0) {
-    sizes[columns] = builder.getIndexAttr(options.columns);
+    sizes[columns] = rewriter.getIndexAttr(options.columns);
   }
   if (rows < 0 || columns < 0) {
     return sizes;
   }
   // Few rows: no packing, so long columns to stream through.
   SmallVector<Range> domain =
-      cast<TilingInterface>(root.getOperation()).getIterationDomain(builder);
+      cast<TilingInterface>(root.getOperation()).getIterationDomain(rewriter);
   OpFoldResult height = domain[rows].size;
   if (std::optional<int64_t> constant = getConstantIntValue(height)) {
     if (*constant <= options.fewRows) {
-      sizes[columns] = builder.getIndexAttr(options.streamedColumns);
+      sizes[columns] = rewriter.getIndexAttr(options.streamedColumns);
     }
     return sizes;
   }
   auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(builder, loc, value);
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
   };
   Value few = arith::CmpIOp::create(
-      builder, loc, arith::CmpIPredicate::ule,
-      getValueOrCreateConstantIndexOp(builder, loc, height),
+      rewriter, loc, arith::CmpIPredicate::ule,
+      getValueOrCreateConstantIndexOp(rewriter, loc, height),
       constant(options.fewRows));
-  sizes[columns] = arith::SelectOp::create(builder, loc, few,
+  sizes[columns] = arith::SelectOp::create(rewriter, loc, few,
                                            constant(options.streamedColumns),
                                            constant(options.columns))
                        .getResult();
   return sizes;
 }
 
-SmallVector<OpFoldResult> Tiler::chooseSizes(Group &group, OpBuilder &builder) {
-  linalg::LinalgOp root = group.root;
-  OpFoldResult whole = builder.getIndexAttr(0);
-  OpFoldResult one = builder.getIndexAttr(1);
-  SmallVector<OpFoldResult> sizes(root.getNumLoops(), whole);
-
-  if (group.contraction) {
-    return chooseProductSizes(group, builder);
+SmallVector<OpFoldResult> Tiler::chooseSizes(FusionGroup &group) {
+  if (group.contraction()) {
+    return chooseProductSizes(group);
   }
-
+  linalg::LinalgOp root = group.root();
   AffineMap map = root.getMatchingIndexingMap(root.getDpsInitOperand(0));
   std::optional<unsigned> innermost;
   if (map.getNumResults() != 0) {
-    if (auto dim =
-            dyn_cast<AffineDimExpr>(map.getResult(map.getNumResults() - 1))) {
+    if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back())) {
       innermost = dim.getPosition();
     }
   }
+  SmallVector<OpFoldResult> sizes;
   for (auto [dim, kind] : llvm::enumerate(root.getIteratorTypesArray())) {
-    if (kind == utils::IteratorType::reduction ||
-        group.wholeLoops.contains(dim)) {
-      continue;
+    int64_t size = 1;
+    if (kind == utils::IteratorType::reduction || group.reducesAlong(dim)) {
+      size = 0;
+    } else if (dim == innermost && root.getNumReductionLoops() == 0) {
+      size = options.strip;
     }
-    if (dim != innermost) {
-      sizes[dim] = one;
-    } else {
-      sizes[dim] = root.getNumReductionLoops() == 0
-                       ? builder.getIndexAttr(options.strip)
-                       : one;
-    }
+    sizes.push_back(rewriter.getIndexAttr(size));
   }
   return sizes;
 }
 
 void Tiler::readSizesOfInits() {
-  function.walk([](tensor::DimOp op) {
+  body->walk([](tensor::DimOp op) {
     while (auto result = dyn_cast<OpResult>(op.getSource())) {
       auto producer = dyn_cast<linalg::LinalgOp>(result.getOwner());
       if (!producer) {
@@ -358,94 +173,119 @@ void Tiler::readSizesOfInits() {
   });
 }
 
-LogicalResult Tiler::tile(Group &group, IRRewriter &rewriter) {
-  linalg::LinalgOp root = group.root;
-  auto onlyFills = [](Operation *op) { return isa<linalg::FillOp>(op); };
-  if (!group.contraction && llvm::all_of(group.producers, onlyFills)) {
+void Tiler::replaceResult(Value from, Value to, FusionGroup &group,
+                          Operation *loop) {
+  rewriter.replaceUsesWithIf(from, to, [&](OpOperand &use) {
+    return !group.contains(use.getOwner()) &&
+           !loop->isProperAncestor(use.getOwner());
+  });
+}
+
+LogicalResult Tiler::tile(FusionGroup &group) {
+  linalg::LinalgOp root = group.root();
+  auto isFill = [](Operation *op) { return isa<linalg::FillOp>(op); };
+  if (!group.contraction() && llvm::all_of(group.producers(), isFill)) {
     return success();
   }
   rewriter.setInsertionPoint(root);
-  SmallVector<OpFoldResult> sizes = chooseSizes(group, rewriter);
+  SmallVector<OpFoldResult> sizes = chooseSizes(group);
   if (llvm::all_of(sizes, [](OpFoldResult size) {
         return getConstantIntValue(size) == 0;
       })) {
     return success();
   }
-  auto isTiled = [&](std::optional<unsigned> loop) {
-    return loop && getConstantIntValue(sizes[*loop]) != 0;
-  };
-  auto followsAllTiledLoops = [&](Operation *member) {
-    auto &loops = group.memberLoops[member];
-    for (unsigned dim = 0; dim < sizes.size(); ++dim) {
-      if (isTiled(dim) && !llvm::is_contained(loops, dim)) {
-        return false;
-      }
-    }
-    return true;
-  };
-
   scf::SCFTilingOptions tiling;
   tiling.setTileSizes(sizes);
-  scf::SCFTileAndFuseOptions fusing;
-  fusing.setTilingOptions(tiling);
-  fusing.setFusionControlFn(
-      [&](tensor::ExtractSliceOp, OpResult producer, bool isDestination)
-          -> std::optional<scf::SCFTileAndFuseOptions::ControlFnResult> {
-        Operation *op = producer.getOwner();
-        if (!group.producers.contains(op)) {
-          return std::nullopt;
-        }
-        scf::SCFTileAndFuseOptions::ControlFnResult result;
-        if (isDestination && isa<linalg::FillOp>(op)) {
-          return result;
-        }
-        // Each tile would compute the same elements again.
-        if (llvm::none_of(group.memberLoops[op], isTiled)) {
-          return std::nullopt;
-        }
-        bool readOutside =
-            llvm::any_of(producer.getUsers(), [&](Operation *user) {
-              return user->getBlock() == root->getBlock() &&
-                     !group.contains(user) && !isa<tensor::DimOp>(user);
-            });
-        if (readOutside && !followsAllTiledLoops(op)) {
-          return std::nullopt;
-        }
-        result.yieldProducerReplacement = readOutside;
-        return result;
-      });
-  FailureOr<scf::SCFTileAndFuseResult> tiled =
-      scf::tileConsumerAndFuseProducersUsingSCF(
-          rewriter, cast<TilingInterface>(root.getOperation()), fusing);
+  FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(
+      rewriter, cast<TilingInterface>(root.getOperation()), tiling);
   if (failed(tiled)) {
     return root->emitError("cannot be tiled");
   }
-  // What was left outside is a root of its own.
-  for (Operation *producer : group.producers) {
-    if (!tiled->fusedProducers.contains(producer)) {
-      done.erase(producer);
+  readSizesOfInits();
+  SmallVector<LoopLikeOpInterface> loops = tiled->loops;
+  for (auto [from, to] : llvm::zip(root->getResults(), tiled->replacements)) {
+    replaceResult(from, to, group, loops.front());
+  }
+
+  SmallVector<Operation *> members(group.producers());
+  llvm::sort(members,
+             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  for (Operation *member : members) {
+    fuse(cast<linalg::LinalgOp>(member), group, sizes, loops);
+  }
+  members.insert(members.begin(), root);
+  for (Operation *member : members) {
+    if (member->use_empty()) {
+      done.erase(member);
+      rewriter.eraseOp(member);
+    }
+  }
+  sortTopologically(body);
+  return success();
+}
+
+/// The value that a slice in a loop is a slice of, before the loops.
+static Value untiledSource(tensor::ExtractSliceOp slice) {
+  Value source = slice.getSource();
+  while (auto argument = dyn_cast<BlockArgument>(source)) {
+    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
+    if (!init) {
+      break;
+    }
+    source = init->get();
+  }
+  return source;
+}
+
+void Tiler::fuse(linalg::LinalgOp producer, FusionGroup &group,
+                 ArrayRef<OpFoldResult> sizes,
+                 SmallVector<LoopLikeOpInterface> &loops) {
+  auto isTiled = [&](std::optional<unsigned> loop) {
+    return loop && getConstantIntValue(sizes[*loop]) != 0;
+  };
+  ArrayRef<std::optional<unsigned>> followed = group.rootLoops(producer);
+  bool readOutside = llvm::any_of(producer->getUsers(), [&](Operation *user) {
+    return user->getBlock() == body && !group.contains(user) &&
+           user != loops.front() && !isa<tensor::DimOp>(user);
+  });
+  bool followsAll = true;
+  for (unsigned dim = 0; dim < sizes.size(); ++dim) {
+    followsAll &= !isTiled(dim) || llvm::is_contained(followed, dim);
+  }
+  bool repeats = readOutside ? !followsAll : llvm::none_of(followed, isTiled);
+  if (repeats && !isa<linalg::FillOp>(producer)) {
+    done.erase(producer);
+    return;
+  }
+
+  // Equal slices become one.
+  DominanceInfo dominance(loops.front());
+  eliminateCommonSubExpressions(rewriter, dominance, loops.front());
+  SmallVector<tensor::ExtractSliceOp> slices;
+  loops.front()->walk([&](tensor::ExtractSliceOp slice) {
+    if (untiledSource(slice).getDefiningOp() == producer) {
+      slices.push_back(slice);
+    }
+  });
+  for (tensor::ExtractSliceOp slice : slices) {
+    auto fused = scf::tileAndFuseProducerOfSlice(rewriter, slice, loops);
+    if (!fused) {
+      continue;
+    }
+    if (readOutside && !isa<linalg::FillOp>(producer)) {
+      unsigned number = fused->origProducer.getResultNumber();
+      if (succeeded(scf::yieldReplacementForFusedProducer(
+              rewriter, slice, *fused, loops, {number}))) {
+        replaceResult(fused->origProducer, loops.front()->getResults().back(),
+                      group, loops.front());
+      }
+    }
+    if (slice->use_empty()) {
+      rewriter.eraseOp(slice);
     }
   }
   readSizesOfInits();
-  for (auto [from, to] : tiled->replacements) {
-    rewriter.replaceUsesWithIf(from, to, [&](OpOperand &use) {
-      return !group.contains(use.getOwner()) &&
-             !tiled->loops.front()->isProperAncestor(use.getOwner());
-    });
-  }
-  // Consumers first.
-  SmallVector<Operation *> replaced = {root};
-  llvm::append_range(replaced, tiled->fusedProducers);
-  llvm::sort(replaced,
-             [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
-  for (Operation *op : replaced) {
-    if (op->use_empty()) {
-      done.erase(op);
-      rewriter.eraseOp(op);
-    }
-  }
-  sortTopologically(&function.getBody().front());
-  return success();
 }
 
 namespace {
@@ -456,10 +296,13 @@ struct TileAndFusePass : kvern::impl::TileAndFuseBase<TileAndFusePass> {
     if (!isKernel(getOperation())) {
       return;
     }
+    DimClasses dims(getOperation());
+    dims.keepOnlyArguments();
     TileAndFuseOptions options{rows, columns, streamedColumns, fewRows, strip};
     if (failed(Tiler(getOperation(), options).run())) {
       return signalPassFailure();
     }
+    dims.resolve(getOperation());
     // Temporaries of a tile's size.
     RewritePatternSet patterns(&getContext());
     tensor::populateFoldTensorEmptyPatterns(patterns);

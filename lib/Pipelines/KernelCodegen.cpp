@@ -7,7 +7,6 @@
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -17,7 +16,6 @@ using namespace mlir;
 void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
                                    const CpuTarget &target) {
   OpPassManager &funcPM = modulePM.nest<func::FuncOp>();
-  funcPM.addPass(createLinalgGeneralizeNamedOpsPass());
   funcPM.addPass(createCanonicalizerPass());
   funcPM.addPass(createCSEPass());
   funcPM.addPass(createFuseElementwise());
