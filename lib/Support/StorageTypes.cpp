@@ -11,7 +11,7 @@ Type kvern::getStorageType(Type elementType) {
   if (elementType.isUnsignedInteger()) {
     return IntegerType::get(elementType.getContext(), width);
   }
-  if (isa<FloatType>(elementType) && width <= 8) {
+  if (width == 1 || (isa<FloatType>(elementType) && width <= 8)) {
     return IntegerType::get(elementType.getContext(), 8);
   }
   return elementType;

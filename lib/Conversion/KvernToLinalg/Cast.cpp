@@ -133,12 +133,14 @@ Value kvern::castScalar(ImplicitLocOpBuilder &builder, Value x, Type from,
   }
   Scalar source(builder, from);
   if (to.isInteger(1)) {
-    return source.notEqual(source.load(x), source.integer(0));
+    Value isTrue = source.notEqual(source.load(x), source.integer(0));
+    return Scalar(builder, to).store(isTrue);
   }
-  if (source.isFloat()) {
+  if (isa<FloatType>(from)) {
     return isa<FloatType>(to) ? castFloat(builder, x, to)
                               : castFloatToInt(source, source.load(x), to);
   }
+  x = source.load(x);
   return isa<FloatType>(to) ? castIntToFloat(source, x, to)
                             : castInt(source, x, getStorageType(to));
 }

@@ -30,24 +30,25 @@ static TypedAttr getStorageElements(ElementsAttr elements) {
   auto type =
       RankedTensorType::get(elements.getShapedType().getShape(), storage);
   if (auto dense = dyn_cast<DenseElementsAttr>(elements)) {
-    return dense.getElementType() == storage ? dense : dense.bitcast(storage);
+    if (dense.getElementType() == storage) {
+      return dense;
+    }
+    if (!dense.getElementType().isInteger(1)) {
+      return dense.bitcast(storage);
+    }
+    return cast<DenseIntElementsAttr>(dense).mapValues(
+        storage, [](const APInt &value) { return value.zext(8); });
   }
   auto resource = dyn_cast<DenseResourceElementsAttr>(elements);
   if (!resource) {
     return {};
   }
-  if (!storage.isInteger(1)) {
-    return DenseResourceElementsAttr::get(type, resource.getRawHandle());
-  }
-  // Booleans in a resource take a byte each.
   AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-  if (!blob ||
-      static_cast<int64_t>(blob->getData().size()) != type.getNumElements()) {
+  int64_t size = type.getNumElements() * (storage.getIntOrFloatBitWidth() / 8);
+  if (!blob || static_cast<int64_t>(blob->getData().size()) != size) {
     return {};
   }
-  SmallVector<bool> values(
-      llvm::map_range(blob->getData(), [](char byte) { return byte != 0; }));
-  return DenseElementsAttr::get(type, ArrayRef<bool>(values));
+  return DenseResourceElementsAttr::get(type, resource.getRawHandle());
 }
 
 namespace {
@@ -59,9 +60,8 @@ struct ConstantConversion : OpConversionPattern<ConstantOp> {
                   ConversionPatternRewriter &rewriter) const override {
     TypedAttr value = getStorageElements(op.getValue());
     if (!value) {
-      return op.emitOpError("expected dense elements or a resource of one "
-                            "element after the other, but got ")
-             << op.getValue();
+      return op.emitOpError("expected dense elements or a resource of ")
+             << op.getValue().getNumElements() << " whole elements";
     }
     rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, value);
     return success();

@@ -53,18 +53,17 @@ struct ElementwiseConversion : OpConversionPattern<OpT> {
     LoopBuilder loops(rewriter, op);
     Type from = getElementType(op->getOperands().back());
     Type to = getElementType(op.getResult());
-    Value result =
-        loops.elementwise(getShape(op.getResult()), getStorageType(to),
-                          broadcastOperands(loops, op, adaptor.getOperands()),
-                          [&](ImplicitLocOpBuilder &b, ValueRange arguments) {
-                            Scalar scalar(b, from);
-                            SmallVector<Value> values;
-                            for (Value argument : arguments) {
-                              values.push_back(scalar.load(argument));
-                            }
-                            Value value = formula(scalar, values);
-                            return from == to ? scalar.store(value) : value;
-                          });
+    auto body = [&](ImplicitLocOpBuilder &b, ValueRange arguments) {
+      Scalar scalar(b, from);
+      SmallVector<Value> values;
+      for (Value argument : arguments) {
+        values.push_back(scalar.load(argument));
+      }
+      return Scalar(b, to).store(formula(scalar, values));
+    };
+    Value result = loops.elementwise(
+        getShape(op.getResult()), getStorageType(to),
+        broadcastOperands(loops, op, adaptor.getOperands()), body);
     rewriter.replaceOp(op, result);
     return success();
   }
@@ -83,7 +82,8 @@ struct WhereConversion : OpConversionPattern<WhereOp> {
         getStorageType(getElementType(op.getResult())),
         broadcastOperands(loops, op, adaptor.getOperands()),
         [](ImplicitLocOpBuilder &b, ValueRange values) -> Value {
-          return arith::SelectOp::create(b, values[0], values[1], values[2]);
+          Value condition = Scalar(b, b.getI1Type()).load(values[0]);
+          return arith::SelectOp::create(b, condition, values[1], values[2]);
         });
     rewriter.replaceOp(op, result);
     return success();

@@ -13,20 +13,30 @@ Type kvern::getComputeType(Type elementType) {
   if (isa<Float16Type, BFloat16Type>(elementType)) {
     return Float32Type::get(elementType.getContext());
   }
-  return getStorageType(elementType);
+  return elementType.isInteger(1) ? elementType : getStorageType(elementType);
 }
 
 Scalar::Scalar(ImplicitLocOpBuilder &builder, Type elementType)
     : b(builder), elementType(elementType), type(getComputeType(elementType)) {}
 
 Value Scalar::load(Value x) {
-  return x.getType() == type ? x : b.createOrFold<arith::ExtFOp>(type, x);
+  if (x.getType() == type) {
+    return x;
+  }
+  if (isBool()) {
+    Value zero = arith::ConstantOp::create(b, b.getZeroAttr(x.getType()));
+    return b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::ne, x, zero);
+  }
+  return b.createOrFold<arith::ExtFOp>(type, x);
 }
 
 Value Scalar::store(Value x) {
   Type storage = getStorageType(elementType);
-  return x.getType() == storage ? x
-                                : b.createOrFold<arith::TruncFOp>(storage, x);
+  if (x.getType() == storage) {
+    return x;
+  }
+  return isBool() ? b.createOrFold<arith::ExtUIOp>(storage, x)
+                  : b.createOrFold<arith::TruncFOp>(storage, x);
 }
 
 //===----------------------------------------------------------------------===//

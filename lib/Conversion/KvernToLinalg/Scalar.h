@@ -16,7 +16,8 @@
 
 namespace kvern {
 
-/// The type it is computed in: f32 for f16 and bf16, else the storage type.
+/// The type an element is computed in: f32 for f16 and bf16, i1 for booleans,
+/// else the storage type.
 mlir::Type getComputeType(mlir::Type elementType);
 
 /// Arithmetic on values of the compute type of one element type.
@@ -32,7 +33,8 @@ public:
   bool isUnsigned() const { return elementType.isUnsignedInteger(); }
   bool isBool() const { return elementType.isInteger(1); }
 
-  /// Storage to compute type and, rounding to nearest even, back.
+  /// Storage to compute type and, rounding to nearest even, back. A byte that is
+  /// not 0 is true.
   mlir::Value load(mlir::Value x);
   mlir::Value store(mlir::Value x);
 
@@ -74,7 +76,7 @@ private:
   mlir::Value integerPow(mlir::Value x, mlir::Value y);
 };
 
-/// `x`, in the storage type of `from`, as an element of type `to`.
+/// `x`, in the storage type of `from`, as one in the storage type of `to`.
 mlir::Value castScalar(mlir::ImplicitLocOpBuilder &builder, mlir::Value x,
                        mlir::Type from, mlir::Type to);
 

@@ -5,6 +5,7 @@
 #include "lib/Conversion/KvernToLinalg/Generic.h"
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -74,6 +75,43 @@ static Reassociation reassociate(MLIRContext *context, ArrayRef<DimAttr> from,
   return result;
 }
 
+/// Whether a group has two sizes that are not numbers: lowering a
+/// memref.expand_shape to strides is limited to one.
+static bool hasTwoDynamicSizes(ArrayRef<ReassociationIndices> groups,
+                               ArrayRef<DimAttr> shape) {
+  return llvm::any_of(groups, [&](const ReassociationIndices &group) {
+    return llvm::count_if(group, [&](int64_t axis) {
+             return !shape[axis].isStatic();
+           }) > 1;
+  });
+}
+
+/// A copy of `value`, whose axis i has the elements of the axes `groups[i]` of
+/// `shape`, into a tensor of that shape.
+static Value copyToShape(LoopBuilder &loops, Value value,
+                         ArrayRef<ReassociationIndices> groups,
+                         ArrayRef<DimAttr> shape) {
+  SmallVector<Value> sizes;
+  for (DimAttr dim : shape) {
+    sizes.push_back(loops.index(loops.size(dim)));
+  }
+  Type type = cast<RankedTensorType>(value.getType()).getElementType();
+  return loops.elementwise(
+      shape, type, {}, [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
+        SmallVector<Value> places;
+        for (const ReassociationIndices &group : groups) {
+          Value place = linalg::IndexOp::create(b, group.front());
+          for (int64_t axis : llvm::drop_begin(group)) {
+            place = arith::MulIOp::create(b, place, sizes[axis]);
+            place = arith::AddIOp::create(b, place,
+                                          linalg::IndexOp::create(b, axis));
+          }
+          places.push_back(place);
+        }
+        return tensor::ExtractOp::create(b, value, places);
+      });
+}
+
 /// `value` of shape `from` as a tensor of shape `to`, which has as many
 /// elements: a collapse, an expand, or one after the other.
 static Value reshape(LoopBuilder &loops, Value value, ArrayRef<DimAttr> from,
@@ -88,13 +126,15 @@ static Value reshape(LoopBuilder &loops, Value value, ArrayRef<DimAttr> from,
                                             loops.getType(groups.sizes, type),
                                             value, groups.from);
   }
-  if (groups.sizes.size() != to.size()) {
-    value = tensor::ExpandShapeOp::create(
-        loops.builder, loops.location, loops.getType(to, type), value,
-        groups.to,
-        loops.dims.getFoldResults(loops.builder, loops.location, to));
+  if (groups.sizes.size() == to.size()) {
+    return value;
   }
-  return value;
+  if (hasTwoDynamicSizes(groups.to, to)) {
+    return copyToShape(loops, value, groups.to, to);
+  }
+  return tensor::ExpandShapeOp::create(
+      loops.builder, loops.location, loops.getType(to, type), value, groups.to,
+      loops.dims.getFoldResults(loops.builder, loops.location, to));
 }
 
 namespace {
