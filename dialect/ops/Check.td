@@ -15,10 +15,10 @@ def Kvern_CheckSizesOp : Kvern_CheckOp<"sizes"> {
   let summary = "Compares two sizes";
   let description = [{
     Holds when `lhs` is equal to `rhs`, or, with `at_most`, not above it.
-    `subject` says in the error what `lhs` is.
+    `subject` says in the error what was expected.
 
     ```mlir
-    kvern.check.sizes {lhs = #kvern.dim<5>, rhs = #kvern.dim<n>, at_most, subject = "stop of axis 0"}
+    kvern.check.sizes {lhs = #kvern.dim<5>, rhs = #kvern.dim<n>, at_most, subject = "the slice of axis 0 to stop within the axis"}
     ```
   }];
   let arguments = (ins Kvern_DimAttr:$lhs, Kvern_DimAttr:$rhs,

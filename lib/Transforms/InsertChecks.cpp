@@ -108,15 +108,15 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
       if (counts[axis].isStatic(0)) {
         continue;
       }
-      std::string where = " of axis " + std::to_string(axis);
+      std::string slice = "the slice of axis " + std::to_string(axis) + " to ";
       if (steps[axis] > 0) {
-        checkAtMost(op, zero, start, "0, for the start" + where);
-        checkAtMost(op, start, stop, "start" + where);
-        checkAtMost(op, stop, sizes[axis], "stop" + where);
+        checkAtMost(op, zero, start, slice + "start at 0 or later");
+        checkAtMost(op, start, stop, slice + "start before it stops");
+        checkAtMost(op, stop, sizes[axis], slice + "stop within the axis");
       } else {
-        checkAtMost(op, start + 1, sizes[axis], "start + 1" + where);
-        checkAtMost(op, stop, start, "stop" + where);
-        checkAtMost(op, zero, stop + 1, "0, for the stop + 1" + where);
+        checkAtMost(op, start + 1, sizes[axis], slice + "start within the axis");
+        checkAtMost(op, stop, start, slice + "start after it stops");
+        checkAtMost(op, zero, stop + 1, slice + "stop at 0 or later");
       }
     }
   }

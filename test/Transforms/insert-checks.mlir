@@ -22,7 +22,7 @@ func.func @proven(%x: !kvern.tensor<[n + 1], f32, cpu:0>) -> !kvern.tensor<[n], 
 
 // CHECK-LABEL: func.func @unproven
 func.func @unproven(%x: !kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[5], f32, cpu:0> {
-  // CHECK: kvern.check.sizes {at_most, lhs = #kvern.dim<5>, rhs = #kvern.dim<n>, subject = "stop of axis 0"}
+  // CHECK: kvern.check.sizes {at_most, lhs = #kvern.dim<5>, rhs = #kvern.dim<n>, subject = "the slice of axis 0 to stop within the axis"}
   // CHECK-NOT: kvern.check
   // CHECK: kvern.slice
   %0 = kvern.slice %x {starts = [#kvern.dim<0>], stops = [#kvern.dim<5>], steps = array<i64: 1>, out_dims = [unit]} : (!kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[5], f32, cpu:0>

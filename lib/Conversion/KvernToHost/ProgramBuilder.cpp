@@ -211,6 +211,12 @@ void ProgramBuilder::convertRebind(RebindOp op) {
   convertView(*op);
 }
 
+/// "n = {0}", or just the number.
+static std::string describe(DimAttr dim, int value) {
+  return dim.isStatic() ? dim.str()
+                        : dim.str() + " = {" + std::to_string(value) + "}";
+}
+
 void ProgramBuilder::convertCheck(CheckSizesOp op) {
   Location loc = op.getLoc();
   Value lhs = dims.get(builder, loc, op.getLhs());
@@ -219,9 +225,8 @@ void ProgramBuilder::convertCheck(CheckSizesOp op) {
                                   : arith::CmpIPredicate::eq;
   Value holds = arith::CmpIOp::create(builder, loc, predicate, lhs, rhs);
   addCheck(op, holds, {lhs, rhs}, "bounds",
-           "expected " + op.getSubject() + ", to be " +
-               (op.getAtMost() ? "at most " : "") + op.getRhs().str() +
-               " = {1}, but got " + op.getLhs().str() + " = {0}");
+           "expected " + op.getSubject() + ", but got " +
+               describe(op.getLhs(), 0) + " and " + describe(op.getRhs(), 1));
 }
 
 void ProgramBuilder::convertCheck(CheckIndicesOp op) {
