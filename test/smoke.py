@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stages, compiles and runs one graph: what an installed kvern must be able to do with NumPy alone.
 
-    python test/smoke.py
+python test/smoke.py
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ def main() -> None:
         expect(stage(graph, name) != "", f"text for stage {name}")
     ir = stage(graph, "graph")
     tool = subprocess.run(
-        [find_tool("kvern-opt"), "--kvern-stage=optimized"], input=ir, capture_output=True, text=True
+        [find_tool("kvern-opt"), "--kvern-stage=optimized"],
+        input=ir,
+        capture_output=True,
+        text=True,
     )
     expect(tool.returncode == 0, f"kvern-opt to work, but got {tool.stderr}")
     expect(tool.stdout.strip() == stage(graph, "optimized").strip(), "one text from both")

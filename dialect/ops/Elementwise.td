@@ -31,7 +31,7 @@ class Kvern_ElementwiseOp<string mnemonic, string infer, list<Trait> traits = []
 class Kvern_UnaryOp<string mnemonic, Type operand, string what, string formula>
     : Kvern_ElementwiseOp<mnemonic, "inferSameType"> {
   let summary = what;
-  let description = formula # [{
+  let description = "\n    " # formula # [{
 
     The result has the shape and element type of the operand. `f16` and `bf16`
     are computed in `f32`.
@@ -112,7 +112,7 @@ def Kvern_GeluOp : Kvern_ComputeOp<"gelu", "Elementwise"> {
 class Kvern_PredicateOp<string mnemonic, string what, string formula>
     : Kvern_ElementwiseOp<mnemonic, "inferPredicate"> {
   let summary = what;
-  let description = formula # [{ The result is `i1` in the shape of the operand.
+  let description = "\n    " # formula # [{ The result is `i1` in the shape of the operand.
 
     ```mlir
     %1 = kvern.}] # mnemonic # [{ %0 : (!kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[n], i1, cpu:0>
@@ -168,7 +168,7 @@ class Kvern_BinaryOp<string mnemonic, Type operand, string what, string formula,
                      list<Trait> traits = []>
     : Kvern_BinaryOpBase<mnemonic, "inferBroadcast", operand, traits> {
   let summary = what;
-  let description = formula # [{
+  let description = "\n    " # formula # [{
 
     The operands have one element type and one device; their shapes are aligned
     at the last axis and broadcast: two sizes must be equal, or one of them 1 or
@@ -184,7 +184,7 @@ class Kvern_CompareOp<string mnemonic, Type operand, string what, string formula
                       list<Trait> traits = []>
     : Kvern_BinaryOpBase<mnemonic, "inferCompare", operand, traits> {
   let summary = what;
-  let description = formula # [{
+  let description = "\n    " # formula # [{
 
     Broadcasts like `kvern.add`; the result is `i1`. A comparison with NaN is
     false, except that NaN is not equal to anything.
@@ -199,7 +199,7 @@ class Kvern_LogicalOp<string mnemonic, string what, string formula>
     : Kvern_BinaryOpBase<mnemonic, "inferBroadcast", Kvern_BoolTensor,
                          [Commutative]> {
   let summary = what;
-  let description = formula # [{ Broadcasts like `kvern.add`.
+  let description = "\n    " # formula # [{ Broadcasts like `kvern.add`.
 
     ```mlir
     %2 = kvern.}] # mnemonic # [{ %0, %1 : (!kvern.tensor<[n], i1, cpu:0>, !kvern.tensor<[n], i1, cpu:0>) -> !kvern.tensor<[n], i1, cpu:0>

@@ -10,7 +10,7 @@ class Kvern_ReductionOp<string mnemonic, string infer, Type operand, string what
                         string formula>
     : Kvern_ComputeOp<mnemonic, "Reduction"> {
   let summary = what;
-  let description = formula # [{
+  let description = "\n    " # formula # [{
 
     `axis` counts from 0. `f16` and `bf16` are accumulated in `f32`.
 

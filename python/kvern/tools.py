@@ -25,5 +25,14 @@ def find_tool(name: str) -> str:
 
 def kvern_opt() -> None:
     """Becomes `kvern-opt`."""
-    tool = find_tool("kvern-opt")
+    _become("kvern-opt")
+
+
+def kvern_lsp_server() -> None:
+    """Becomes `kvern-lsp-server`, which a self-contained wheel does not have."""
+    _become("kvern-lsp-server")
+
+
+def _become(name: str) -> None:
+    tool = find_tool(name)
     os.execv(tool, [tool, *sys.argv[1:]])

@@ -31,7 +31,9 @@ def op_descriptions() -> dict[str, str]:
 
 
 def attribute_and_type_examples() -> list[str]:
-    text = "".join((ROOT / "dialect" / f"Kvern{what}.td").read_text() for what in ("Attrs", "Types"))
+    text = "".join(
+        (ROOT / "dialect" / f"Kvern{what}.td").read_text() for what in ("Attrs", "Types")
+    )
     return [line for block in blocks(text) for line in block.splitlines()]
 
 
