@@ -36,7 +36,7 @@ def test_refuses_values_that_cannot_be_sizes() -> None:
     with pytest.raises(ShapeError, match="64 bits"):
         Dim(2**63)
     with pytest.raises(ShapeError, match="overflows"):
-        (X * 2**62) * 4
+        _ = (X * 2**62) * 4
 
 
 @pytest.mark.parametrize(

@@ -120,8 +120,8 @@ def test_a_refused_op_leaves_no_trace() -> None:
 
 def test_error_text() -> None:
     with staging(["n", 3], [4]) as (x, y):
+        here = line() + 2
         with pytest.raises(ShapeError) as caught:
-            here = line() + 1
             _ = x + y
     first, *notes = str(caught.value).split("\n")
     assert first.startswith(f"{__file__}:{here}: add: expected shapes that broadcast, but got ")
