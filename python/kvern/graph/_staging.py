@@ -32,6 +32,8 @@ _SUBJECTS: tuple[tuple[re.Pattern[str], type[GraphError]], ...] = (
         ShapeError,
     ),
 )
+# Shape, element type and device in the text of a type.
+_TYPE = re.compile(r"!kvern\.(?:tensor|buffer)<\[(.*?)\], (\w+), (\w+:\d+)>")
 
 
 def current_location() -> Any:
@@ -126,4 +128,11 @@ def classify(message: str) -> type[GraphError]:
     for pattern, cls in _SUBJECTS:
         if pattern.search(message):
             return cls
+    # "expected A, but got B": whatever differs.
+    types = _TYPE.findall(message)
+    if len(types) > 1:
+        kinds = (ShapeError, DTypeError, DeviceError)
+        for kind, expected, got in zip(kinds, types[-2], types[-1], strict=True):
+            if expected != got:
+                return kind
     return GraphError

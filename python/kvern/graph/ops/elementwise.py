@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvern.dtype import DType
-from kvern.errors import GraphError
+from kvern.errors import DTypeError, GraphError
 from kvern.graph._convert import to_tensor
 from kvern.graph._mlir import bindings
 from kvern.graph._source import located
@@ -334,7 +334,7 @@ def cast(x: TensorValueLike, dtype: DType) -> TensorValue:
         TypeError: `dtype` is no DType.
     """
     if not isinstance(dtype, DType):
-        raise TypeError(f"cast: expected a DType, but got {dtype!r}")
+        raise located(DTypeError, "cast", f"expected a DType, but got {dtype!r}")
     value = to_tensor("cast", x)
     if value.dtype is dtype:
         return value
