@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from kvern.graph.device import DeviceRef
     from kvern.graph.value import BufferValue, TensorValue
 
-__all__ = ["axis_of", "is_number", "promote", "to_buffer", "to_tensor"]
+__all__ = ["axis_of", "is_number", "promote", "to_buffer", "to_float", "to_int", "to_tensor"]
 
 
 def is_number(value: Any) -> bool:
@@ -102,14 +102,35 @@ def axis_of(op: str, axis: int, rank: int) -> int:
     Raises:
         ValueError: There is no such axis.
     """
-    if not isinstance(axis, (int, np.integer)) or isinstance(axis, bool):
-        raise located(DTypeError, op, f"expected an int as axis, but got {axis!r}")
+    axis = to_int(op, "axis", axis)
     if not -rank <= axis < rank:
         allowed = f"from {-rank} to {rank - 1}" if rank else "of a tensor that has axes"
         raise located(
             ShapeError, op, f"expected an axis {allowed}, but got {axis}", [f"the rank is {rank}"]
         )
-    return int(axis) % rank
+    return axis % rank
+
+
+def to_float(op: str, name: str, value: Any) -> float:
+    """Returns an argument that must be a number.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not is_number(value) or isinstance(value, (bool, np.bool_)):
+        raise located(DTypeError, op, f"expected a number as {name}, but got {value!r}")
+    return float(value)
+
+
+def to_int(op: str, name: str, value: Any) -> int:
+    """Returns an argument that must be an int.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool):
+        raise located(DTypeError, op, f"expected an int as {name}, but got {value!r}")
+    return int(value)
 
 
 def _is_weak(value: Any) -> bool:

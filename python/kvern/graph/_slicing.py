@@ -207,8 +207,8 @@ def _slice_bounds(op: str, dim: Dim, item: slice) -> tuple[Any, Any, int]:
     if isinstance(step, (bool, Dim)) or not isinstance(step, (int, np.integer)):
         raise located(DTypeError, op, f"expected an int as step of a slice, but got {step!r}")
     step = int(step)
-    if step == 0:
-        raise located(ShapeError, op, "expected a step other than 0")
+    if step == 0 or abs(step) >= 2**63:
+        raise located(ShapeError, op, f"expected a step of 64 bits other than 0, but got {step}")
     numbers = [item.start, item.stop]
     if isinstance(dim, StaticDim) and all(_is_number(bound) for bound in numbers):
         first, last = (None if n is None else int(n) for n in numbers)

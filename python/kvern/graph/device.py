@@ -7,7 +7,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any
 
-from kvern.errors import DeviceError
+from kvern.errors import DeviceError, DTypeError
 from kvern.graph._mlir import bindings
 from kvern.graph._source import located
 
@@ -74,7 +74,9 @@ class DeviceRef:
         if isinstance(device, DeviceRef):
             return device
         if not hasattr(device, "label"):
-            raise TypeError(f"expected a DeviceRef or a Device, but got {device!r}")
+            raise located(
+                DTypeError, "DeviceRef", f"expected a DeviceRef or a Device, but got {device!r}"
+            )
         return DeviceRef(DeviceKind.from_string(device.label), device.id)
 
     def to_device(self) -> Any:

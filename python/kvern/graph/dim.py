@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from kvern.errors import ShapeError
+from kvern.errors import DTypeError, ShapeError
 from kvern.graph._mlir import bindings
 from kvern.graph._source import located
 
@@ -47,7 +47,7 @@ class Dim:
             return StaticDim(value)
         if type(value).__name__.endswith("Attr") or type(value).__name__ == "Attribute":
             return Dim.from_mlir(value)
-        raise TypeError(f"expected an int, a str or a Dim, but got {value!r}")
+        raise located(DTypeError, "Dim", f"expected an int, a str or a Dim, but got {value!r}")
 
     @staticmethod
     def from_mlir(attr: Any) -> Dim:

@@ -58,6 +58,10 @@ class Module:
         Raises:
             ValueError: The name is taken.
         """
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise located(
+                GraphError, "Graph", f"expected a name that is not empty, but got {name!r}"
+            )
         taken = self.graphs if parent is None else parent.subgraphs
         if name in taken:
             where = "module" if parent is None else f"graph '{parent.name}'"

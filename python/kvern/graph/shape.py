@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from kvern.errors import DTypeError
 from kvern.graph._mlir import bindings
+from kvern.graph._source import located
 from kvern.graph.dim import Dim, DimLike, StaticDim, SymbolicDim
 
 __all__ = ["Shape", "ShapeLike", "num_elements"]
@@ -23,8 +25,8 @@ class Shape(list[Dim]):
         Raises:
             TypeError: `dims` is a single dim.
         """
-        if isinstance(dims, (str, Dim, int)):
-            raise TypeError(f"expected a list of dims, but got {dims!r}")
+        if not isinstance(dims, Iterable) or isinstance(dims, (str, Dim)):
+            raise located(DTypeError, "Shape", f"expected a list of dims, but got {dims!r}")
         super().__init__(Dim(dim) for dim in dims)
 
     @property

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from kvern.dtype import DType
-from kvern.errors import ShapeError
+from kvern.errors import DTypeError, ShapeError
 from kvern.graph._mlir import bindings
 from kvern.graph._source import located
 from kvern.graph.device import DeviceRef
@@ -36,7 +36,7 @@ class Type:
         for cls, attr in ((TensorType, ext.TensorType), (BufferType, ext.BufferType)):
             if attr.isinstance(t):
                 return cls._from_mlir(attr(t))
-        raise TypeError(f"expected a tensor or buffer type, but got {t}")
+        raise located(DTypeError, "Type", f"expected a tensor or buffer type, but got {t}")
 
 
 class _ShapedType(Type):
@@ -49,7 +49,7 @@ class _ShapedType(Type):
     def __init__(self, dtype: DType, shape: ShapeLike, device: DeviceRef) -> None:
         name = type(self).__name__
         if not isinstance(dtype, DType):
-            raise TypeError(f"{name}: expected a DType, but got {dtype!r}")
+            raise located(DTypeError, name, f"expected a DType, but got {dtype!r}")
         self.dtype = dtype
         self.shape = Shape(shape)
         self.device = DeviceRef.from_device(device)

@@ -53,6 +53,10 @@ class Weight(TensorValue):
             TypeError: `dtype` is no DType, or `shape` no list of dims.
             ValueError: A size is below 0.
         """
+        if not isinstance(name, str) or not name:
+            raise located(
+                GraphError, "Weight", f"expected a name that is not empty, but got {name!r}"
+            )
         declared = TensorType(dtype, shape, device)
         self.name = name
         self._dtype, self._shape, self._device = dtype, declared.shape, declared.device

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -75,22 +77,15 @@ def range(
         TypeError: A bound is fractional and `dtype` is not float, or is no number.
         ValueError: The step is 0, or a bound is a tensor.
     """
-    start, stop, step = (int(v) if isinstance(v, StaticDim) else v for v in (start, stop, step))
-    for name, value in (("start", start), ("stop", stop), ("step", step)):
-        if not (is_number(value) or (isinstance(value, Dim) and name != "step")):
-            raise located(
-                UnsupportedError,
-                "range",
-                f"expected {name} to be a number or a Dim, but got {value!r}",
-            )
-        if isinstance(value, (float, np.floating)) and not dtype.is_float():
-            raise located(
-                DTypeError, "range", f"expected {name} to be a number of {dtype}, but got {value!r}"
-            )
-    if step == 0:
-        raise located(ShapeError, "range", "expected a step other than 0")
+    if not isinstance(dtype, DType):
+        raise located(DTypeError, "range", f"expected a DType, but got {dtype!r}")
+    start, stop, step = (_bound(v, dtype) for v in (start, stop, step))
+    if isinstance(step, Dim) or step == 0:
+        raise located(
+            ShapeError, "range", f"expected a number other than 0 as step, but got {step!r}"
+        )
     where = DeviceRef.from_device(device)
-    size = _count(start, stop, step)
+    size = _count(start, stop, step, dtype)
     first = 0 if isinstance(start, Dim) else start
     result = stage_tensor(
         "range",
@@ -110,15 +105,43 @@ def range(
     return result
 
 
-def _count(start: Any, stop: Any, step: Any) -> Dim:
+def _bound(value: Any, dtype: DType) -> Any:
+    """A bound or step as a Python number or a Dim without a static value."""
+    if isinstance(value, (str, Dim)):
+        value = Dim(value)
+        return value.dim if isinstance(value, StaticDim) else value
+    if not is_number(value):
+        raise located(UnsupportedError, "range", f"expected a number or a Dim, but got {value!r}")
+    if isinstance(value, (float, np.floating)):
+        if not dtype.is_float() or not np.isfinite(value):
+            raise located(DTypeError, "range", f"expected numbers of {dtype}, but got {value!r}")
+        return float(value)
+    return int(value)
+
+
+def _count(start: Any, stop: Any, step: Any, dtype: DType) -> Dim:
     if not (isinstance(start, Dim) or isinstance(stop, Dim)):
-        return StaticDim(max(0, int(np.ceil((stop - start) / step))))
+        exact = all(isinstance(value, int) for value in (start, stop, step))
+        # Integers are exact; floats as in NumPy.
+        quotient = Fraction(stop - start, step) if exact else (stop - start) / step
+        count = max(0, math.ceil(quotient)) if math.isfinite(quotient) else -1
+        if exact and count > 0 and dtype.is_integral():
+            limits = np.iinfo(dtype.to_numpy())
+            last = start + (count - 1) * step
+            if not (limits.min <= min(start, last) and max(start, last) <= limits.max):
+                raise located(
+                    GraphError, "range", f"expected numbers of {dtype}, but got {start} to {last}"
+                )
+        if not 0 <= count < 2**63:
+            raise located(ShapeError, "range", f"expected a size of 64 bits, but got {quotient}")
+        return StaticDim(count)
     for value in (start, stop, step):
-        if isinstance(value, (float, np.floating)):
+        if isinstance(value, float) and not value.is_integer():
             raise located(
                 UnsupportedError, "range", f"expected whole numbers beside a Dim, but got {value!r}"
             )
-    span = Dim(stop) - start if step > 0 else Dim(start) - stop
+    first, last = (v if isinstance(v, Dim) else Dim(int(v)) for v in (start, stop))
+    span = last - first if step > 0 else first - last
     return span.ceildiv(abs(int(step)))
 
 
@@ -143,8 +166,9 @@ def _to_array(value: Any) -> np.ndarray[Any, Any]:
         array = np.asarray(value)
     except (OverflowError, ValueError) as error:
         raise located(
-            GraphError, "constant", f"expected numbers of 64 bits, but got {error}"
+            GraphError, "constant", f"expected an array of numbers, but got {value!r}", [str(error)]
         ) from None
+    array = array.astype(array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind not in "biufV" or array.dtype.fields:
         raise located(DTypeError, "constant", f"expected numbers, but got {value!r}")
     return array

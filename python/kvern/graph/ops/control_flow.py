@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kvern.errors import GraphError
+from kvern.errors import DTypeError, GraphError
 from kvern.graph._convert import to_tensor
 from kvern.graph._mlir import bindings
 from kvern.graph._source import located
@@ -39,6 +39,8 @@ def call(graph: Graph, *args: Any, prefix: str = "") -> list[Value[Any]]:
     from kvern.graph.value import BufferValue
 
     current = Graph._current_for("call")
+    if not isinstance(graph, Graph):
+        raise located(DTypeError, "call", f"expected a Graph, but got {graph!r}")
     if graph.module is not current.module or graph is current:
         raise located(
             GraphError,

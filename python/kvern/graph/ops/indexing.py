@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from kvern.dtype import DType
 from kvern.errors import ShapeError
-from kvern.graph._convert import axis_of, to_tensor
+from kvern.graph._convert import axis_of, to_int, to_tensor
 from kvern.graph._slicing import slice_of
 from kvern.graph._source import located
 from kvern.graph._staging import stage_tensor
@@ -91,8 +91,7 @@ def band_part(
         return range(0, value.shape[axis], dtype=DType.int64, device=value.device)
 
     below = sub(unsqueeze(places(-2), 1), unsqueeze(places(-1), 0))
-    limits = (num_lower, num_upper)
-    lower, upper = (None if limit is None or limit < 0 else limit for limit in limits)
+    lower, upper = _diagonals("num_lower", num_lower), _diagonals("num_upper", num_upper)
     keep = None
     if lower is not None:
         keep = greater_equal(lower, below)
@@ -103,3 +102,9 @@ def band_part(
         keep = greater_equal(below, below)
     zero = constant(False if value.dtype is DType.bool else 0, value.dtype, value.device)
     return where(logical_not(keep) if exclude else keep, value, zero)
+
+
+def _diagonals(name: str, count: int | None) -> int | None:
+    """How many diagonals to keep; None for all."""
+    number = -1 if count is None else to_int("band_part", name, count)
+    return None if number < 0 else number

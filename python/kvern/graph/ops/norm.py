@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kvern.graph._convert import to_tensor
+from kvern.graph._convert import to_float, to_tensor
 from kvern.graph._staging import stage_tensor
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def layer_norm(
     name = "layer_norm"
     operands = [to_tensor(name, input), to_tensor(name, gamma)]
     shift = None if beta is None else to_tensor(name, beta)
-    return stage_tensor(name, *operands, beta=shift, epsilon=float(epsilon))
+    return stage_tensor(name, *operands, beta=shift, epsilon=to_float(name, "epsilon", epsilon))
 
 
 def rms_norm(
@@ -65,7 +65,7 @@ def rms_norm(
         name,
         to_tensor(name, input),
         to_tensor(name, weight),
-        epsilon=float(epsilon),
-        weight_offset=float(weight_offset),
-        multiply_before_cast=multiply_before_cast,
+        epsilon=to_float(name, "epsilon", epsilon),
+        weight_offset=to_float(name, "weight_offset", weight_offset),
+        multiply_before_cast=bool(multiply_before_cast),
     )

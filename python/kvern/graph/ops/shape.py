@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kvern.errors import ShapeError, UnsupportedError
-from kvern.graph._convert import axis_of, to_tensor
+from kvern.graph._convert import axis_of, to_int, to_tensor
 from kvern.graph._source import located
 from kvern.graph._staging import stage, stage_tensor
 from kvern.graph.device import DeviceRef
@@ -292,7 +292,7 @@ def chunk(x: TensorValueLike, chunks: int, axis: int = 0) -> list[TensorValue]:
     value = to_tensor("chunk", x)
     place = axis_of("chunk", axis, value.rank)
     dim = value.shape[place]
-    if chunks < 1 or (dim // chunks) * chunks != dim:
+    if to_int("chunk", "chunks", chunks) < 1 or (dim // chunks) * chunks != dim:
         raise located(
             ShapeError,
             "chunk",
@@ -313,7 +313,7 @@ def tile(x: TensorValueLike, repeats: Sequence[int]) -> TensorValue:
         ValueError: There is not one number of 1 or more for each axis.
     """
     value = to_tensor("tile", x)
-    counts = list(repeats)
+    counts = [to_int("tile", "repeats", count) for count in repeats]
     if len(counts) != value.rank or any(count < 1 for count in counts):
         raise located(
             ShapeError, "tile", f"expected {value.rank} numbers of 1 or more, but got {counts}"
