@@ -56,6 +56,11 @@ struct MatmulConversion : OpConversionPattern<MatmulOp> {
         rewriter.getMultiDimIdentityMap(k + 1).dropResult(k)};
     SmallVector<IteratorType> iterators(k + 1, IteratorType::parallel);
     iterators[k] = IteratorType::reduction;
+    if (isEmpty(lhs.getShape()) || isEmpty(rhs.getShape())) {
+      TypedAttr zero = cast<TypedAttr>(rewriter.getZeroAttr(storage));
+      rewriter.replaceOp(op, loops.fill(shape, zero));
+      return success();
+    }
     Value init =
         loops.fill(shape, cast<TypedAttr>(rewriter.getZeroAttr(compute)));
     auto product = linalg::GenericOp::create(

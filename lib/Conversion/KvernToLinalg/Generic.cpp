@@ -137,8 +137,15 @@ Value LoopBuilder::getSplat(Value value) {
 // Loops
 //===----------------------------------------------------------------------===//
 
+bool kvern::isEmpty(ArrayRef<DimAttr> shape) {
+  return llvm::any_of(shape, [](DimAttr dim) { return dim.isStatic(0); });
+}
+
 Value LoopBuilder::elementwise(ArrayRef<DimAttr> shape, Type storageType,
                                ArrayRef<LoopOperand> operands, Body body) {
+  if (isEmpty(shape)) {
+    return empty(shape, storageType);
+  }
   int64_t rank = shape.size();
   SmallVector<Value> constants;
   SmallVector<Value> inputs;
@@ -178,6 +185,9 @@ Value LoopBuilder::reduce(ArrayRef<DimAttr> shape, int64_t axis,
   SmallVector<DimAttr> reduced(shape);
   reduced.erase(reduced.begin() + axis);
   Value init = fill(reduced, initValue);
+  if (isEmpty(shape)) {
+    return init;
+  }
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   for (const LoopOperand &operand : operands) {

@@ -14,6 +14,10 @@
 
 namespace kvern {
 
+/// Whether a size is known to be 0. No loops are made over such a shape: tiling
+/// and slices of MLIR do not expect them.
+bool isEmpty(llvm::ArrayRef<DimAttr> shape);
+
 /// What a loop nest reads: `map` takes the loops to the axes of `value`.
 struct LoopOperand {
   mlir::Value value;

@@ -131,6 +131,10 @@ struct ArgReductionConversion : OpConversionPattern<OpT> {
     ImplicitLocOpBuilder builder(op.getLoc(), rewriter);
     Scalar scalar(builder, type);
     SmallVector<DimAttr> reduced = dropAxis(to.getShape(), axis);
+    if (isEmpty(reduced)) {
+      rewriter.replaceOp(op, loops.empty(to.getShape(), builder.getI64Type()));
+      return success();
+    }
     SmallVector<Value> inits{
         loops.fill(reduced, isMax ? scalar.lowest() : scalar.highest()),
         loops.fill(reduced, builder.getI64IntegerAttr(0))};

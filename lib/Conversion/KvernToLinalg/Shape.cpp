@@ -11,10 +11,6 @@
 using namespace mlir;
 using namespace kvern;
 
-static bool isEmpty(ArrayRef<DimAttr> shape) {
-  return llvm::any_of(shape, [](DimAttr dim) { return dim.isStatic(0); });
-}
-
 namespace {
 
 /// Axes [fromBegin, fromEnd) of the operand hold the elements of axes

@@ -147,15 +147,14 @@ struct SplitConversion : OpConversionPattern<SplitOp> {
       ArrayRef<DimAttr> shape =
           cast<kvern::TensorType>(result.getType()).getShape();
       starts[axis] = loops.size(offset);
-      bool isEmpty =
-          llvm::any_of(shape, [](DimAttr dim) { return dim.isStatic(0); });
       parts.push_back(
-          isEmpty ? loops.empty(shape, storage)
-                  : Value(tensor::ExtractSliceOp::create(
-                        rewriter, op.getLoc(), loops.getType(shape, storage),
-                        adaptor.getX(), starts,
-                        loops.dims.getFoldResults(rewriter, op.getLoc(), shape),
-                        strides)));
+          isEmpty(shape)
+              ? loops.empty(shape, storage)
+              : Value(tensor::ExtractSliceOp::create(
+                    rewriter, op.getLoc(), loops.getType(shape, storage),
+                    adaptor.getX(), starts,
+                    loops.dims.getFoldResults(rewriter, op.getLoc(), shape),
+                    strides)));
       offset = offset + shape[axis];
       if (!offset) {
         return op.emitOpError("the sizes overflow 64 bits");
