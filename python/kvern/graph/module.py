@@ -62,15 +62,16 @@ class Module:
             raise located(
                 GraphError, "Graph", f"expected a name that is not empty, but got {name!r}"
             )
-        taken = self.graphs if parent is None else parent.subgraphs
+        # The symbol of a graph is its name; that of a subgraph makes way.
+        taken = self._symbols if parent is None else parent.subgraphs
         if name in taken:
             where = "module" if parent is None else f"graph '{parent.name}'"
             raise located(
                 GraphError, "Graph", f"expected a name that is new in the {where}, but got {name!r}"
             )
         symbol = name
-        while symbol in self._symbols:
-            symbol = f"{parent.name}.{symbol}" if parent is not None else f"{symbol}_"
+        while parent is not None and symbol in self._symbols:
+            symbol = f"{parent.name}.{symbol}"
         self._symbols.add(symbol)
         return symbol
 
