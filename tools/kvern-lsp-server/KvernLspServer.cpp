@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// mlir-lsp-server with kvern: diagnostics, definitions and completion for .mlir files.
+// mlir-lsp-server with kvern: diagnostics, definitions and completion for .mlir
+// files.
 #include "lib/Registration/Registration.h"
 
 #include "mlir/IR/DialectRegistry.h"
