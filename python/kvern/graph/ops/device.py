@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from kvern.errors import DeviceError, UnsupportedError
+from kvern.errors import DeviceError, DTypeError, UnsupportedError
 from kvern.graph._convert import to_tensor
 from kvern.graph._source import located
 from kvern.graph.device import DeviceRef
@@ -46,9 +46,17 @@ def assert_same_device(*values: Value[Any], **named: Value[Any]) -> None:
         **named: More of them, under names that the error shows.
 
     Raises:
-        ValueError: They do not.
+        TypeError: One is no value.
+        ValueError: They do not live on one device.
     """
+    from kvern.graph.value import Value
+
     places = {f"value {i}": value for i, value in enumerate(values)} | named
+    for name, value in places.items():
+        if not isinstance(value, Value):
+            raise located(
+                DTypeError, "assert_same_device", f"expected a value as {name}, but got {value!r}"
+            )
     devices = {name: value.type.device for name, value in places.items()}
     if len(set(devices.values())) > 1:
         got = ", ".join(f"{name} on {device}" for name, device in devices.items())
