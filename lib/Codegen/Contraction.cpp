@@ -48,8 +48,8 @@ static bool matchBody(linalg::GenericOp op, Contraction &result) {
       inputs[0].getOwner() != body || inputs[1].getOwner() != body) {
     return false;
   }
-  result.lhsExtension = extensions[0];
-  result.rhsExtension = extensions[1];
+  result.extensions[0] = extensions[0];
+  result.extensions[1] = extensions[1];
   auto operations = 3 + !extensions[0].empty() + !extensions[1].empty();
   return llvm::range_size(body->getOperations()) ==
          static_cast<size_t>(operations);
@@ -65,7 +65,7 @@ FailureOr<Contraction> kvern::matchContraction(Operation *op) {
   }
   SmallVector<AffineMap> maps = result.op.getIndexingMapsArray();
   if (!llvm::all_of(maps, [](AffineMap map) {
-        return map.isProjectedPermutation() && !map.isEmpty();
+        return map.isProjectedPermutation(/*allowZeroInResults=*/true);
       })) {
     return failure();
   }
@@ -86,7 +86,7 @@ FailureOr<Contraction> kvern::matchContraction(Operation *op) {
     } else if (has(1, dim)) {
       rhsOnly.push_back(dim);
     } else {
-      return failure();
+      result.outer.push_back(dim);
     }
   }
   if (reductions != 1) {
@@ -107,6 +107,11 @@ FailureOr<Contraction> kvern::matchContraction(Operation *op) {
   };
   result.m = takeLast(lhsOnly);
   result.n = takeLast(rhsOnly);
+  if (result.m &&
+      (!result.n || outPosition(*result.m) > outPosition(*result.n))) {
+    std::swap(result.m, result.n);
+    std::swap(result.lhs, result.rhs);
+  }
   llvm::append_range(result.outer, lhsOnly);
   llvm::append_range(result.outer, rhsOnly);
   return result;

@@ -9,27 +9,27 @@
 namespace kvern {
 
 /// `out[batch, outer, m, n] += lhs[batch, outer, m, k] * rhs[batch, n, k]`,
-/// by the loop dimensions of the generic. Operand axes may be in any order.
+/// by the loop dimensions of the generic. Operand axes may be in any order, and
+/// lhs is the second input where that makes n the later of m and n in the
+/// output. A product with a vector has no m.
 struct Contraction {
   mlir::linalg::GenericOp op;
   /// In all three operands.
   llvm::SmallVector<unsigned> batch;
-  /// In the output and one input only, beside m and n.
+  /// In the output and at most one input, beside m and n.
   llvm::SmallVector<unsigned> outer;
   std::optional<unsigned> m, n;
   unsigned k = 0;
+  /// Operand numbers.
+  unsigned lhs = 0, rhs = 1;
   /// How an input element becomes an element of the accumulator: an arith
-  /// extension op's name, or empty when the types are equal.
-  llvm::StringRef lhsExtension, rhsExtension;
-
-  mlir::Value lhs() { return op.getInputs()[0]; }
-  mlir::Value rhs() { return op.getInputs()[1]; }
-  mlir::Value out() { return op.getOutputs()[0]; }
+  /// extension op's name, or empty when the types are equal. By operand number.
+  llvm::StringRef extensions[2];
 };
 
 /// Matches a generic with one reduction dimension whose body is
 /// `acc + ext(lhs) * ext(rhs)`; m and n are the last dimensions of the output
-/// that only one input has.
+/// that only one input has. Axes may be read at index 0 only.
 mlir::FailureOr<Contraction> matchContraction(mlir::Operation *op);
 
 } // namespace kvern

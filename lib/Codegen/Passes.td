@@ -117,6 +117,43 @@ def HoistAllocations : Pass<"kvern-hoist-allocations", "::mlir::func::FuncOp"> {
                            "::mlir::memref::MemRefDialect"];
 }
 
+def LowerContraction : Pass<"kvern-lower-contraction", "::mlir::func::FuncOp"> {
+  let summary = "Lower matrix products on buffers to loops over vectors";
+  let description = [{
+    Lowers each `linalg.generic` that is a matrix product, with operand axes in
+    any order as long as the output's last axis is contiguous:
+
+    - More than `few-rows` rows: blocks of both inputs are packed, elements
+      widened, and multiplied by register tiles.
+    - Few rows and rhs as [n, k]: dot products over four rows of rhs at a time.
+    - Few rows and rhs as [k, n]: four scaled rows of rhs at a time are added.
+
+    The number of rows is tested at run time if it has to be. Ends of axes are
+    masked. A fill with zero before the product is not carried out. Accumulators
+    are f32, f64 or integers; all other products are left for
+    `kvern-lower-linalg`.
+
+    Precondition: buffers. Guarantee: memory for packing is allocated in the
+    entry block, of constant size. Example: `test/Codegen/lower-contraction.mlir`.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256",
+           "Width of a vector register">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16",
+           "Number of vector registers">,
+    Option<"fewRows", "few-rows", "int64_t", "8",
+           "Rows up to which a product is not packed">,
+    Option<"rows", "rows", "int64_t", "128", "Rows of a packed block">,
+    Option<"columns", "columns", "int64_t", "128",
+           "Columns of a packed block">,
+    Option<"depth", "depth", "int64_t", "256",
+           "Elements of the summed axis of a packed block, of 4 bytes each">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def LowerLinalg : Pass<"kvern-lower-linalg", "::mlir::func::FuncOp"> {
   let summary = "Lower linalg on buffers to loops that LLVM vectorizes";
   let description = [{

@@ -31,6 +31,10 @@ void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
   funcPM.addPass(createCSEPass());
   funcPM.addPass(createHoistAllocations());
 
+  LowerContractionOptions contraction;
+  contraction.vectorBits = target.vectorBits;
+  contraction.vectorRegisters = target.vectorRegisters;
+  funcPM.addPass(createLowerContraction(contraction));
   funcPM.addPass(createLowerLinalg());
   funcPM.addPass(memref::createFoldMemRefAliasOpsPass());
   funcPM.addPass(createLowerAffinePass());

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the lowerings of matrix products share: addresses, vectors, arithmetic.
+#include "lib/Codegen/ProductBuilder.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace kvern;
+
+ProductBuilder::ProductBuilder(Contraction &product, OpBuilder &builder,
+                               const ProductBlocking &blocking)
+    : ImplicitLocOpBuilder(product.op.getLoc(), builder), product(product),
+      blocking(blocking), point(product.op.getNumLoops()) {
+  element = getElementTypeOrSelf(product.op.getOutputs()[0].getType());
+  vector = VectorType::get({blocking.lanes}, element);
+  rows = sizeOf(product.m);
+  columns = sizeOf(product.n);
+  depth = sizeOf(product.k);
+}
+
+Value ProductBuilder::sizeOf(std::optional<unsigned> dim) {
+  if (!dim) {
+    return index(1);
+  }
+  for (OpOperand &operand : product.op->getOpOperands()) {
+    AffineMap map = product.op.getMatchingIndexingMap(&operand);
+    if (auto axis = map.getResultPosition(getAffineDimExpr(*dim))) {
+      return getValueOrCreateConstantIndexOp(
+          *this, getLoc(),
+          memref::getMixedSize(*this, getLoc(), operand.get(), *axis));
+    }
+  }
+  llvm_unreachable("a loop of a product is in the map of an operand");
+}
+
+Value ProductBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(*this, value);
+}
+Value ProductBuilder::add(Value a, Value b) {
+  return createOrFold<arith::AddIOp>(a, b);
+}
+Value ProductBuilder::add(Value a, int64_t b) {
+  return b == 0 ? a : add(a, index(b));
+}
+Value ProductBuilder::sub(Value a, Value b) {
+  return createOrFold<arith::SubIOp>(a, b);
+}
+Value ProductBuilder::mul(Value a, int64_t b) {
+  return createOrFold<arith::MulIOp>(a, index(b));
+}
+Value ProductBuilder::min(Value a, Value b) {
+  return createOrFold<arith::MinSIOp>(a, b);
+}
+Value ProductBuilder::less(Value a, Value b) {
+  return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
+}
+Value ProductBuilder::roundUp(Value a, int64_t multiple) {
+  // Sizes are not negative, multiples are powers of two or 1.
+  Value bumped = add(a, multiple - 1);
+  return createOrFold<arith::AndIOp>(bumped, index(-multiple));
+}
+Value ProductBuilder::zeros() {
+  return arith::ConstantOp::create(*this, getZeroAttr(vector));
+}
+
+void ProductBuilder::loop(Value from, Value to, int64_t step, Loop body) {
+  scf::ForOp::create(
+      *this, from, to, index(step), ValueRange(),
+      [&](OpBuilder &nested, Location loc, Value iv, ValueRange) {
+        InsertionGuard guard(*this);
+        setInsertionPointToEnd(nested.getInsertionBlock());
+        body(iv);
+        scf::YieldOp::create(*this);
+      });
+}
+
+SmallVector<Value> ProductBuilder::loop(Value from, Value to, int64_t step,
+                                        ValueRange init, SummingLoop body) {
+  auto result = scf::ForOp::create(
+      *this, from, to, index(step), init,
+      [&](OpBuilder &nested, Location loc, Value iv, ValueRange carried) {
+        InsertionGuard guard(*this);
+        setInsertionPointToEnd(nested.getInsertionBlock());
+        SmallVector<Value> next = body(iv, carried);
+        scf::YieldOp::create(*this, next);
+      });
+  return SmallVector<Value>(result.getResults());
+}
+
+void ProductBuilder::when(Value condition, llvm::function_ref<void()> then,
+                          llvm::function_ref<void()> otherwise) {
+  auto branch =
+      scf::IfOp::create(*this, condition,
+                        /*withElseRegion=*/static_cast<bool>(otherwise));
+  InsertionGuard guard(*this);
+  setInsertionPoint(branch.thenYield());
+  then();
+  if (otherwise) {
+    setInsertionPoint(branch.elseYield());
+    otherwise();
+  }
+}
+
+bool ProductBuilder::isContiguous(unsigned operand,
+                                  std::optional<unsigned> dim) {
+  Value memory = product.op->getOperand(operand);
+  AffineMap map =
+      product.op.getMatchingIndexingMap(&product.op->getOpOperand(operand));
+  auto type = dyn_cast<MemRefType>(memory.getType());
+  return dim && type && map.getNumResults() != 0 &&
+         map.getResults().back() == getAffineDimExpr(*dim) &&
+         type.isLastDimUnitStride();
+}
+
+SmallVector<Value> ProductBuilder::address(unsigned operand, Value m, Value n,
+                                           Value k) {
+  AffineMap map =
+      product.op.getMatchingIndexingMap(&product.op->getOpOperand(operand));
+  SmallVector<Value> result;
+  for (AffineExpr expr : map.getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim) {
+      result.push_back(index(0));
+    } else if (dim.getPosition() == product.m) {
+      result.push_back(m);
+    } else if (dim.getPosition() == product.n) {
+      result.push_back(n);
+    } else if (dim.getPosition() == product.k) {
+      result.push_back(k);
+    } else {
+      result.push_back(point[dim.getPosition()]);
+    }
+  }
+  return result;
+}
+
+SmallVector<Value> ProductBuilder::inputAddress(unsigned operand, Value mn,
+                                                Value k) {
+  return address(operand, mn, mn, k);
+}
+
+Value ProductBuilder::extend(unsigned operand, Value value) {
+  StringRef name = product.extensions[operand];
+  Type type = isa<VectorType>(value.getType()) ? Type(vector) : element;
+  if (name.empty()) {
+    return value;
+  }
+  OperationState state(getLoc(), name, value, type);
+  return create(state)->getResult(0);
+}
+
+Value ProductBuilder::load(unsigned operand, Value mn, Value k) {
+  Value memory = product.op->getOperand(operand);
+  return extend(operand, memref::LoadOp::create(*this, memory,
+                                                inputAddress(operand, mn, k)));
+}
+
+Value ProductBuilder::mask(Value length) {
+  auto type = VectorType::get({blocking.lanes}, getI1Type());
+  return vector::CreateMaskOp::create(*this, type, length);
+}
+
+Value ProductBuilder::loadVector(unsigned operand, Value mn, Value k,
+                                 Value length) {
+  Value memory = product.op->getOperand(operand);
+  SmallVector<Value> indices = inputAddress(operand, mn, k);
+  auto type =
+      VectorType::get({blocking.lanes}, getElementTypeOrSelf(memory.getType()));
+  Value loaded;
+  if (length) {
+    Value zero = arith::ConstantOp::create(*this, getZeroAttr(type));
+    loaded = vector::MaskedLoadOp::create(*this, type, memory, indices,
+                                          mask(length), zero);
+  } else {
+    loaded = vector::LoadOp::create(*this, type, memory, indices);
+  }
+  return extend(operand, loaded);
+}
+
+Value ProductBuilder::loadOut(Value m, Value n, bool vectors, Value mask) {
+  Value memory = product.op.getOutputs()[0];
+  SmallVector<Value> indices = address(2, m, n, Value());
+  if (!vectors) {
+    return memref::LoadOp::create(*this, memory, indices);
+  }
+  if (mask) {
+    return vector::MaskedLoadOp::create(*this, vector, memory, indices, mask,
+                                        zeros());
+  }
+  return vector::LoadOp::create(*this, vector, memory, indices);
+}
+
+void ProductBuilder::storeOut(Value value, Value m, Value n, Value mask) {
+  Value memory = product.op.getOutputs()[0];
+  SmallVector<Value> indices = address(2, m, n, Value());
+  if (!isa<VectorType>(value.getType())) {
+    memref::StoreOp::create(*this, value, memory, indices);
+  } else if (mask) {
+    vector::MaskedStoreOp::create(*this, memory, indices, mask, value);
+  } else {
+    vector::StoreOp::create(*this, value, memory, indices);
+  }
+}
+
+Value ProductBuilder::splat(Value scalar) {
+  return vector::BroadcastOp::create(*this, vector, scalar);
+}
+
+Value ProductBuilder::plus(Value a, Value b) {
+  if (isa<FloatType>(element)) {
+    return arith::AddFOp::create(*this, a, b);
+  }
+  return arith::AddIOp::create(*this, a, b);
+}
+
+Value ProductBuilder::multiplyAdd(Value a, Value b, Value sum) {
+  if (isa<FloatType>(element)) {
+    return vector::FMAOp::create(*this, a, b, sum);
+  }
+  return arith::AddIOp::create(*this, arith::MulIOp::create(*this, a, b), sum);
+}
+
+Value ProductBuilder::reduce(Value value) {
+  auto flags = isa<FloatType>(element) ? arith::FastMathFlags::reassoc
+                                       : arith::FastMathFlags::none;
+  return vector::ReductionOp::create(*this, vector::CombiningKind::ADD, value,
+                                     flags);
+}
