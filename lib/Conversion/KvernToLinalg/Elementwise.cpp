@@ -39,8 +39,7 @@ broadcastOperands(LoopBuilder &loops, Operation *op, ValueRange converted) {
 
 namespace {
 
-/// An op whose formula needs no attributes. `operandType` says which operand
-/// gives the type that is computed in.
+/// An op whose formula needs no attributes.
 template <typename OpT>
 struct ElementwiseConversion : OpConversionPattern<OpT> {
   ElementwiseConversion(TypeConverter &converter, MLIRContext *context,

@@ -33,8 +33,8 @@ public:
   bool isUnsigned() const { return elementType.isUnsignedInteger(); }
   bool isBool() const { return elementType.isInteger(1); }
 
-  /// Storage to compute type and, rounding to nearest even, back. A byte that is
-  /// not 0 is true.
+  /// Storage to compute type and, rounding to nearest even, back. A byte that
+  /// is not 0 is true.
   mlir::Value load(mlir::Value x);
   mlir::Value store(mlir::Value x);
 
