@@ -44,7 +44,7 @@ def ConvertToLinalg : Pass<"kvern-convert-to-linalg", "::mlir::func::FuncOp"> {
 def ConvertToHost : Pass<"kvern-convert-to-host", "::mlir::ModuleOp"> {
   let summary = "Turns graphs into programs for the runtime";
   let description = [{
-    Each public function becomes `func.func @name(%frame: !llvm.ptr) -> i32` with
+    Each public function becomes `func.func @graph_name(%frame: !llvm.ptr) -> i32` with
     the attribute `kvern.program`: what the manifest says of it. The program
     fetches inputs and weights from the frame, allocates results, checks
     run-time conditions and calls kernels; views cost nothing. The module gets

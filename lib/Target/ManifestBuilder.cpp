@@ -136,7 +136,8 @@ static std::string getText(DictionaryAttr entry, StringRef key) {
 static runtime::ProgramSpec getProgram(LLVM::LLVMFuncOp function,
                                        DictionaryAttr attrs) {
   runtime::ProgramSpec program;
-  program.name = program.entrySymbol = function.getSymName().str();
+  program.name = getText(attrs, "name");
+  program.entrySymbol = function.getSymName().str();
   SymbolNumbers numbers;
   for (auto name : attrs.getAs<ArrayAttr>("symbols").getAsRange<StringAttr>()) {
     numbers.try_emplace(name, program.symbols.size());

@@ -41,12 +41,12 @@ static void copyFreeProducers(Block &block) {
   }
 }
 
-/// "matmul_add_relu", of at most five ops.
+/// "kernel_matmul_add_relu", of at most five ops. The prefix keeps it apart from
+/// the functions of libm.
 static std::string getBaseName(const FusionGroup &group) {
-  std::string name;
+  std::string name = "kernel";
   for (Operation *op : ArrayRef(group.ops).take_front(5)) {
-    name += (name.empty() ? "" : "_") +
-            op->getName().stripDialect().str();
+    name += "_" + op->getName().stripDialect().str();
   }
   return name;
 }

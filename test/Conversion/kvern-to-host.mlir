@@ -1,8 +1,8 @@
 // RUN: kvern-opt %s -kvern-convert-to-host -split-input-file -verify-diagnostics | FileCheck %s
 
 // CHECK: kvern.weights = [{name = "w", type = !kvern.tensor<[4], f32, cpu:0>}]
-// CHECK-LABEL: func.func @graph(%arg0: !llvm.ptr) -> i32
-// CHECK-SAME: num_input_symbols = 1 : i64
+// CHECK-LABEL: func.func @graph_graph(%arg0: !llvm.ptr) -> i32
+// CHECK-SAME: name = "graph", num_input_symbols = 1 : i64
 // CHECK-SAME: symbols = ["n", "m"]
 // CHECK-SAME: weights = array<i64: 0>
 func.func @graph(%x: !kvern.tensor<[n, 4], f32, cpu:0>) -> !kvern.tensor<[m * 4], f32, cpu:0> {
@@ -29,7 +29,7 @@ func.func private @scale(memref<?x4xf32>, memref<4xf32>, memref<?x4xf32>, index 
 // -----
 
 // A name that is bound already makes a check.
-// CHECK-LABEL: func.func @check
+// CHECK-LABEL: func.func @graph_check
 // CHECK-SAME: message = "expected size 4 = {1} at axis 0, but got n = {0}: four rows"
 func.func @check(%x: !kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[4], f32, cpu:0> {
   // CHECK: %[[SAME:.*]] = arith.cmpi eq

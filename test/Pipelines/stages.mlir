@@ -7,15 +7,15 @@
 // RUN: not kvern-opt %s --kvern-stage=binary 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // GRAPH: kvern.exp
-// OPTIMIZED: kvern.call @exp
-// OPTIMIZED: func.func private @exp
+// OPTIMIZED: kvern.call @kernel_exp
+// OPTIMIZED: func.func private @kernel_exp
 // KERNELS: kvern.host.output
-// KERNELS: call @exp
+// KERNELS: call @kernel_exp
 // KERNELS: linalg.generic
 // LOOPS-NOT: : tensor<
 // LOOPS: scf.for
 // TARGET-NOT: func.func
-// TARGET: llvm.func @graph
+// TARGET: llvm.func @graph_graph
 // UNKNOWN: kvern-to-binary
 func.func @graph(%x: !kvern.tensor<[n, 7], f32, cpu:0>) -> !kvern.tensor<[n, 7], f32, cpu:0> {
   %0 = kvern.exp %x : (!kvern.tensor<[n, 7], f32, cpu:0>) -> !kvern.tensor<[n, 7], f32, cpu:0>

@@ -29,8 +29,9 @@ LogicalResult ProgramBuilder::run() {
   }
   MLIRContext *context = graph.getContext();
   auto pointer = LLVM::LLVMPointerType::get(context);
+  // A graph may be named as a function of libm is.
   program = func::FuncOp::create(
-      builder, graph.getLoc(), graph.getSymName(),
+      builder, graph.getLoc(), ("graph_" + graph.getSymName()).str(),
       builder.getFunctionType(pointer, builder.getI32Type()));
   builder.setInsertionPointToStart(program.addEntryBlock());
   frame = program.getArgument(0);
@@ -395,6 +396,15 @@ static std::string getFileAndLine(Location loc) {
   return text;
 }
 
+/// The op that the user wrote and a check was made for.
+static StringRef getCheckedOp(Operation *check) {
+  return llvm::TypeSwitch<Operation *, StringRef>(check)
+      .Case([](CheckIndicesOp) { return GatherOp::getOperationName(); })
+      .Case<CheckSizesOp, CheckSliceOp>(
+          [](auto) { return SliceOp::getOperationName(); })
+      .Default([](Operation *op) { return op->getName().getStringRef(); });
+}
+
 void ProgramBuilder::addCheck(Operation *op, Value condition, ValueRange values,
                               StringRef kind, const Twine &message) {
   HostCheckOp::create(builder, op->getLoc(), frame, condition, values,
@@ -402,7 +412,7 @@ void ProgramBuilder::addCheck(Operation *op, Value condition, ValueRange values,
   auto text = [&](const Twine &value) { return builder.getStringAttr(value); };
   checks.push_back(builder.getDictionaryAttr(
       {builder.getNamedAttr("kind", text(kind)),
-       builder.getNamedAttr("op", text(op->getName().getStringRef())),
+       builder.getNamedAttr("op", text(getCheckedOp(op))),
        builder.getNamedAttr("location", text(getFileAndLine(op->getLoc()))),
        builder.getNamedAttr("message", text(message))}));
 }
@@ -413,7 +423,8 @@ DictionaryAttr ProgramBuilder::getManifest() {
     return attrs.getTypeArrayAttr(llvm::to_vector(range));
   };
   return attrs.getDictionaryAttr(
-      {attrs.getNamedAttr("symbols", attrs.getArrayAttr(symbols)),
+      {attrs.getNamedAttr("name", graph.getSymNameAttr()),
+       attrs.getNamedAttr("symbols", attrs.getArrayAttr(symbols)),
        attrs.getNamedAttr("num_input_symbols",
                           attrs.getI64IntegerAttr(numInputSymbols)),
        attrs.getNamedAttr("inputs", types(graph.getArgumentTypes())),
