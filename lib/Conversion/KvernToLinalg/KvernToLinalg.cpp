@@ -75,6 +75,9 @@ static LogicalResult checkKernel(func::FuncOp kernel) {
     return kernel.emitOpError("expected a kernel of one block, but got ")
            << kernel.getBody().getBlocks().size();
   }
+  if (!isa<func::ReturnOp>(kernel.getBody().front().getTerminator())) {
+    return kernel.emitOpError("expected a kernel to end with func.return");
+  }
   for (Type type : kernel.getArgumentTypes()) {
     if (!isa<kvern::TensorType, BufferType, MemRefType, IndexType>(type)) {
       return kernel.emitOpError(

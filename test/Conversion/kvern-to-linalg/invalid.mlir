@@ -37,3 +37,10 @@ func.func private @weight() -> !kvern.tensor<[2], f32, cpu:0> attributes {kvern.
   %0 = kvern.weight {name = "w"} : !kvern.tensor<[2], f32, cpu:0>
   return %0 : !kvern.tensor<[2], f32, cpu:0>
 }
+
+// -----
+
+// expected-error@+1 {{expected a kernel to end with func.return}}
+func.func private @terminator() attributes {kvern.kernel} {
+  llvm.unreachable
+}
