@@ -172,4 +172,21 @@ def LowerLinalg : Pass<"kvern-lower-linalg", "::mlir::func::FuncOp"> {
     "::mlir::scf::SCFDialect"];
 }
 
+def ExpandMath : Pass<"kvern-expand-math"> {
+  let summary = "Expand functions of f32 into arithmetic that vectorizes";
+  let description = [{
+    `math.exp`, `log`, `log2`, `sin` and `cos` of f32, scalars and vectors, become
+    polynomials within 2 units in the last place, as do `tanh`, `erf`, `expm1`,
+    `log1p`, `asin` and `acos` within 7, by upstream's expansions. Denormals,
+    infinities and NaN are kept. `sin` and `cos` hold up to 2^48. Extension from
+    and rounding to bf16 become integer arithmetic, so that no run-time library is
+    called. All else, f64 among it, is left for calls of libm.
+
+    Example: `test/Codegen/expand-math.mlir`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 #endif // KVERN_CODEGEN_PASSES_TD

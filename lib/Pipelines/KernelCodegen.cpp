@@ -36,6 +36,7 @@ void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
   contraction.vectorRegisters = target.vectorRegisters;
   funcPM.addPass(createLowerContraction(contraction));
   funcPM.addPass(createLowerLinalg());
+  funcPM.addPass(createExpandMath());
   funcPM.addPass(memref::createFoldMemRefAliasOpsPass());
   funcPM.addPass(createLowerAffinePass());
   funcPM.addPass(createCanonicalizerPass());
