@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Stages, compiles and runs programs that come as lines of JSON; answers each with a line.
 
-A program has inputs `[dtype, shape]` and steps `[op, arguments, keywords]`. Arguments are JSON, where
+A program has inputs `[dtype, shape]`, steps `[op, arguments, keywords]`, sizes by name of a dim, and feeds: what
+the model is run on, `[dtype, shape]` again, or null for arrays that fit. Arguments are JSON, where
 `{"value": i}` is a value that there is so far, `{"slice": [a, b, c]}` a slice, `{"dim": name}` a Dim,
 `{"dtype": name}` a DType, `{"list": [...]}` a list of such, and `{"ellipsis": 1}` an ellipsis.
 """
@@ -22,7 +23,6 @@ from kvern.graph import DeviceRef, Dim, Graph, TensorType, TensorValue, ops
 
 # What the API documents besides its own exceptions.
 BUILTIN = (TypeError, ValueError, IndexError, NotImplementedError)
-SIZES = {"n": 3, "m": 2, "k": 0}
 MEMORY = 6 << 30
 
 
@@ -81,8 +81,8 @@ def stage(program: dict[str, Any]) -> tuple[Graph, str]:
 def run(program: dict[str, Any]) -> str:
     graph, outcome = stage(program)
     arrays = []
-    for dtype, shape in program["inputs"]:
-        sizes = [SIZES[dim] if isinstance(dim, str) else dim for dim in shape]
+    for dtype, shape in program["inputs"] if program["feeds"] is None else program["feeds"]:
+        sizes = [program["sizes"].get(dim, dim) for dim in shape]
         kind = DType[dtype].to_ml_dtypes()
         arrays.append((np.arange(int(np.prod(sizes))) % 5).reshape(sizes).astype(kind))
     try:

@@ -113,6 +113,8 @@ programs = st.fixed_dictionaries(
     {
         "inputs": st.lists(inputs(), min_size=1, max_size=3),
         "steps": st.lists(steps(), min_size=1, max_size=6),
+        "sizes": st.fixed_dictionaries(dict.fromkeys("nmk", st.integers(0, 5))),
+        "feeds": st.one_of(st.none(), st.none(), st.lists(inputs(), max_size=3)),
     }
 )
 

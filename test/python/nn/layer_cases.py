@@ -41,7 +41,7 @@ class LayerCase:
     oracle: Callable[[Weights, torch.Tensor], torch.Tensor]
     dims: Sequence[Any]
     shapes: Sequence[Sequence[int]]
-    scale: float = 10.0
+    scale: float = 4.0
     dtypes: Sequence[DType] = FLOATS
     indices: int | None = None
 

@@ -14,7 +14,7 @@ from op_cases.case import NUMBERS, Case, per_dtype, sample
 
 def _matmul(label: str, lhs: Any, rhs: Any, dtype: DType = DType.float32, **kwargs: Any) -> Case:
     arrays = (sample(dtype, lhs), sample(dtype, rhs, seed=1))
-    return Case("matmul", label, ops.matmul, np.matmul, [arrays], scale=20, **kwargs)
+    return Case("matmul", label, ops.matmul, np.matmul, [arrays], scale=2, **kwargs)
 
 
 def _sizes(dtype: DType) -> Case:
@@ -29,7 +29,7 @@ def _sizes(dtype: DType) -> Case:
         np.matmul,
         [(sample(dtype, [m, k]), sample(dtype, [k, n], seed=1)) for m, k, n in sizes],
         shapes=[["m", "k"], ["k", "n"]],
-        scale=50,
+        scale=4,
     )
 
 
@@ -46,7 +46,7 @@ def _transposed() -> Case:
         lambda x, w: x @ w.T,
         arrays,
         shapes=[[2, "m", "k"], [19, "k"]],
-        scale=20,
+        scale=2,
     )
 
 
@@ -63,7 +63,7 @@ def _batched() -> Case:
         np.matmul,
         arrays,
         shapes=[["b", 2, "m", 8], ["b", 1, 8, "n"]],
-        scale=20,
+        scale=2,
     )
 
 

@@ -67,6 +67,18 @@ def _rounding() -> list[Case]:
     return [Case(n, "halves", getattr(ops, n), fn, [(halves,)]) for n, fn in names.items()]
 
 
+def _near_zero(name: str, oracle: Callable[[Any], Any], dtype: DType) -> Case:
+    """The quotient f(x) / x shows what is left of the relative accuracy."""
+    x = np.geomspace(1e-20, 1e-2, 41).astype(dtype.to_numpy())
+    fn = getattr(ops, name)
+    return Case(name, "near-zero", lambda t: fn(t) / t, lambda t: oracle(t) / t, [(x,)])
+
+
+def _far(name: str, oracle: Callable[[Any], Any], dtype: DType) -> Case:
+    x = np.concatenate([sample(dtype, [37], -(10.0**e), 10.0**e) for e in (2, 3, 4, 5, 8, 20)])
+    return Case(name, "far", getattr(ops, name), oracle, [(x,)])
+
+
 def _cast_oracle(target: DType) -> Callable[[Any], Any]:
     kind = target.to_ml_dtypes()
 
@@ -102,6 +114,17 @@ CASES: list[Case] = [
     for case in per_dtype(dtypes, lambda d, args=(name, oracle, low, high): _unary(*args, d))
 ]
 CASES += _rounding()
+for _name, _oracle in [
+    ("log1p", np.log1p),
+    ("sin", np.sin),
+    ("tanh", np.tanh),
+    ("erf", _erf),
+    ("atanh", np.arctanh),
+]:
+    _dtypes = (DType.float32, DType.float64)
+    CASES += per_dtype(_dtypes, lambda d, n=_name, o=_oracle: _near_zero(n, o, d))
+for _name, _oracle in [("sin", np.sin), ("cos", np.cos)]:
+    CASES += per_dtype(_dtypes, lambda d, n=_name, o=_oracle: _far(n, o, d))
 CASES += [_cast(source, target) for source in ALL for target in (*ALL, DType.int8, DType.uint16)]
 CASES += [
     Case(

@@ -43,7 +43,6 @@ def _case(
         oracle,
         [(sample(dtype, s), *_weights(dtype, s, weights)) for s in _SHAPES],
         shapes=[["a", "b", "c"]] + [["c"]] * weights,
-        scale=4,
     )
 
 
@@ -88,7 +87,6 @@ def _static(dtype: DType) -> Case:
         lambda x, g, b: ops.layer_norm(x, g, b, 1e-12),
         lambda x, g, b: _layer(x, g, b, 1e-12),
         [arrays],
-        scale=4,
     )
 
 
