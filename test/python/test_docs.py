@@ -106,3 +106,19 @@ def test_passes_name_tests_that_exist():
     assert named
     missing = [f"{path.relative_to(ROOT)}: {t}" for path, t in named if not (ROOT / t).exists()]
     assert missing == []
+
+
+def test_passes_of_the_stages_page():
+    """docs/stages.md names kvern's passes as the pipelines have them, each where it first runs."""
+    from kvern.tools import find_tool
+
+    command = [find_tool("kvern-opt"), "--kvern-stage=target", "--dump-pass-pipeline", "-"]
+    run = subprocess.run(command, input="module {}", capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    pipelines = re.split(r"kvern-verify-stage\{stage=(\w+)\}", run.stderr)
+    page = (ROOT / "docs/stages.md").read_text()
+    table = page.partition("## The passes")[2].partition("\n\nEach")[0]
+    for passes, stage in zip(pipelines[0:-1:2], pipelines[1::2], strict=True):
+        row = re.search(rf"^\| `{stage}` \|(.*)$", table, re.MULTILINE)
+        documented = re.findall(r"`(kvern-[\w-]+)`", row[1] if row else "")
+        assert list(dict.fromkeys(re.findall(r"kvern-[\w-]+", passes))) == documented, stage

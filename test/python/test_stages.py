@@ -37,4 +37,4 @@ def test_names_are_in_order() -> None:
 
 
 def test_binary_is_assembly_with_the_entry() -> None:
-    assert "stages:" in stage(build_graph(), "binary")
+    assert "graph_stages:" in stage(build_graph(), "binary")
