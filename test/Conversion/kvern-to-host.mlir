@@ -56,3 +56,12 @@ func.func @types() -> (!kvern.tensor<[2], f32, cpu:0>, !kvern.tensor<[3], f32, c
   %1 = kvern.weight {name = "w"} : !kvern.tensor<[3], f32, cpu:0>
   return %0, %1 : !kvern.tensor<[2], f32, cpu:0>, !kvern.tensor<[3], f32, cpu:0>
 }
+
+// -----
+
+func.func @unknown() -> !kvern.tensor<[n], f32, cpu:0> {
+  // expected-error @+1 {{expected dimension "m" to be a size of an input, or of a rebind or a run-time slice before this op, but nothing gives it a value}}
+  %0 = kvern.call @fill() {dims = {d0 = #kvern.dim<m>}} : () -> !kvern.tensor<[n], f32, cpu:0>
+  return %0 : !kvern.tensor<[n], f32, cpu:0>
+}
+func.func private @fill(memref<?xf32>, index {kvern.symbol = "d0"}) attributes {kvern.kernel}

@@ -7,6 +7,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -95,8 +96,8 @@ void ProgramBuilder::bindInputs() {
     for (DimAttr dim : getShape(argument.getType())) {
       for (StringAttr name : dim.getSymbols()) {
         if (!dims.contains(name)) {
-          dims.set(name, HostSymbolOp::create(builder, loc, frame,
-                                               symbols.size()));
+          dims.set(name,
+                   HostSymbolOp::create(builder, loc, frame, symbols.size()));
           symbols.push_back(name);
         }
       }
@@ -104,13 +105,48 @@ void ProgramBuilder::bindInputs() {
   }
   numInputSymbols = symbols.size();
   for (auto [i, argument] : llvm::enumerate(graph.getArguments())) {
-    memory[argument] = HostInputOp::create(
-        builder, loc, getMemRefType(argument.getType()), frame,
-        getDynamicSizes(loc, argument.getType()), i);
+    memory[argument] =
+        HostInputOp::create(builder, loc, getMemRefType(argument.getType()),
+                            frame, getDynamicSizes(loc, argument.getType()), i);
   }
 }
 
+LogicalResult ProgramBuilder::checkNames(Operation *op, DimAttr dim) {
+  for (StringAttr name : dim.getSymbols()) {
+    if (!dims.contains(name)) {
+      return op->emitOpError("expected dimension ")
+             << name << " to be a size of an input, or of a rebind or a "
+             << "run-time slice before this op, but nothing gives it a value";
+    }
+  }
+  return success();
+}
+
+LogicalResult ProgramBuilder::checkNames(Operation &op) {
+  // These give names their values.
+  if (isa<RebindOp, CheckSliceOp>(op)) {
+    return success();
+  }
+  WalkResult result = WalkResult::advance();
+  AttrTypeWalker walker;
+  walker.addWalk([&](DimAttr dim) {
+    result = failed(checkNames(&op, dim)) ? WalkResult::interrupt()
+                                          : WalkResult::advance();
+    return result;
+  });
+  walker.walk(op.getAttrDictionary());
+  for (Type type : op.getResultTypes()) {
+    if (!result.wasInterrupted()) {
+      walker.walk(type);
+    }
+  }
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult ProgramBuilder::convert(Operation &op) {
+  if (failed(checkNames(op))) {
+    return failure();
+  }
   Location loc = op.getLoc();
   auto addWeight = [&](int64_t index, Value value) {
     int64_t number = llvm::find(weights, index) - weights.begin();
@@ -138,14 +174,9 @@ LogicalResult ProgramBuilder::convert(Operation &op) {
         convertView(*view);
         return success();
       })
-      .Case([&](RebindOp rebind) {
-        convertRebind(rebind);
-        return success();
-      })
-      .Case<CheckSizesOp, CheckIndicesOp, CheckSliceOp>([&](auto check) {
-        convertCheck(check);
-        return success();
-      })
+      .Case([&](RebindOp rebind) { return convertRebind(rebind); })
+      .Case<CheckSizesOp, CheckIndicesOp, CheckSliceOp>(
+          [&](auto check) { return convertCheck(check); })
       .Case([&](func::ReturnOp terminator) {
         convertReturn(terminator);
         return success();
@@ -187,7 +218,7 @@ void ProgramBuilder::convertView(Operation &op) {
       viewAs(op.getLoc(), memory.lookup(op.getOperand(0)), result.getType());
 }
 
-void ProgramBuilder::convertRebind(RebindOp op) {
+LogicalResult ProgramBuilder::convertRebind(RebindOp op) {
   Location loc = op.getLoc();
   for (auto [axis, sizes] : llvm::enumerate(llvm::zip_equal(
            getShape(op.getX().getType()), getShape(op.getType())))) {
@@ -201,6 +232,9 @@ void ProgramBuilder::convertRebind(RebindOp op) {
       symbols.push_back(name);
       continue;
     }
+    if (failed(checkNames(op, to))) {
+      return failure();
+    }
     Value want = dims.get(builder, loc, to);
     Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                        got, want);
@@ -210,6 +244,7 @@ void ProgramBuilder::convertRebind(RebindOp op) {
                  (op.getMessage().empty() ? "" : ": ") + op.getMessage());
   }
   convertView(*op);
+  return success();
 }
 
 /// "n = {0}", or just the number.
@@ -218,25 +253,25 @@ static std::string describe(DimAttr dim, int value) {
                         : dim.str() + " = {" + std::to_string(value) + "}";
 }
 
-void ProgramBuilder::convertCheck(CheckSizesOp op) {
+LogicalResult ProgramBuilder::convertCheck(CheckSizesOp op) {
   Location loc = op.getLoc();
   Value lhs = dims.get(builder, loc, op.getLhs());
   Value rhs = dims.get(builder, loc, op.getRhs());
-  auto predicate = op.getAtMost() ? arith::CmpIPredicate::sle
-                                  : arith::CmpIPredicate::eq;
+  auto predicate =
+      op.getAtMost() ? arith::CmpIPredicate::sle : arith::CmpIPredicate::eq;
   Value holds = arith::CmpIOp::create(builder, loc, predicate, lhs, rhs);
   addCheck(op, holds, {lhs, rhs}, "bounds",
            "expected " + op.getSubject() + ", but got " +
                describe(op.getLhs(), 0) + " and " + describe(op.getRhs(), 1));
+  return success();
 }
 
-void ProgramBuilder::convertCheck(CheckIndicesOp op) {
+LogicalResult ProgramBuilder::convertCheck(CheckIndicesOp op) {
   Location loc = op.getLoc();
   Value lowest = loadScalar(loc, op.getLowest());
   Value highest = loadScalar(loc, op.getHighest());
   Value size = dims.get(builder, loc, op.getSize());
-  Value bottom =
-      arith::SubIOp::create(builder, loc, constant(loc, 0), size);
+  Value bottom = arith::SubIOp::create(builder, loc, constant(loc, 0), size);
   Value above = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
                                       lowest, bottom);
   Value below = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt,
@@ -245,19 +280,27 @@ void ProgramBuilder::convertCheck(CheckIndicesOp op) {
   addCheck(op, holds, {lowest, highest, size}, "index",
            "expected indices from -{2} to below {2}, the size of axis " +
                Twine(op.getAxis()) + ", but got values from {0} to {1}");
+  return success();
 }
 
-void ProgramBuilder::convertCheck(CheckSliceOp op) {
+LogicalResult ProgramBuilder::convertCheck(CheckSliceOp op) {
   Location loc = op.getLoc();
+  for (Attribute bound :
+       {Attribute(op.getSizeAttr()), op.getStart(), op.getStop()}) {
+    if (auto dim = dyn_cast<DimAttr>(bound);
+        dim && failed(checkNames(op, dim))) {
+      return failure();
+    }
+  }
   Value size = dims.get(builder, loc, op.getSize());
   Value zero = constant(loc, 0);
   int64_t step = op.getStep();
   // Where a bound may lie: [0, size] going up, [-1, size - 1] going down.
   Value low = constant(loc, step > 0 ? 0 : -1);
-  Value high = step > 0 ? size
-                        : arith::SubIOp::create(builder, loc, size,
-                                                constant(loc, 1))
-                              .getResult();
+  Value high = step > 0
+                   ? size
+                   : arith::SubIOp::create(builder, loc, size, constant(loc, 1))
+                         .getResult();
   unsigned next = 0;
   auto getBound = [&](Attribute bound) -> Value {
     if (auto dim = dyn_cast<DimAttr>(bound)) {
@@ -273,18 +316,19 @@ void ProgramBuilder::convertCheck(CheckSliceOp op) {
   };
   Value start = getBound(op.getStart());
   Value stop = getBound(op.getStop());
-  Value span = step > 0
-                   ? arith::SubIOp::create(builder, loc, stop, start)
-                   : arith::SubIOp::create(builder, loc, start, stop);
+  Value span = step > 0 ? arith::SubIOp::create(builder, loc, stop, start)
+                        : arith::SubIOp::create(builder, loc, start, stop);
   span = arith::MaxSIOp::create(builder, loc, span, zero);
   Value count = arith::CeilDivSIOp::create(builder, loc, span,
                                            constant(loc, std::abs(step)));
   DimAttr named = op.getCount();
-  if (StringAttr name = named.getSymbolName();
-      name && !dims.contains(name)) {
+  if (StringAttr name = named.getSymbolName(); name && !dims.contains(name)) {
     dims.set(name, count);
     symbols.push_back(name);
-    return;
+    return success();
+  }
+  if (failed(checkNames(op, named))) {
+    return failure();
   }
   Value want = dims.get(builder, loc, named);
   Value same = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
@@ -292,6 +336,7 @@ void ProgramBuilder::convertCheck(CheckSliceOp op) {
   addCheck(op, same, {count, want}, "bounds",
            "expected a slice of size " + named.str() + " = {1} at axis " +
                Twine(op.getAxis()) + ", but the run-time bounds give {0}");
+  return success();
 }
 
 void ProgramBuilder::convertReturn(func::ReturnOp op) {
@@ -302,8 +347,8 @@ void ProgramBuilder::convertReturn(func::ReturnOp op) {
       memref::CopyOp::create(builder, loc, memory.lookup(value), target);
     }
   }
-  Value ok = arith::ConstantOp::create(builder, loc,
-                                       builder.getI32IntegerAttr(0));
+  Value ok =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(0));
   func::ReturnOp::create(builder, loc, ok);
 }
 
@@ -355,9 +400,8 @@ Value ProgramBuilder::viewAs(Location loc, Value source, Type type) {
       stride = DimAttr::getStatic(graph.getContext(), 0);
     }
   }
-  return memref::ReinterpretCastOp::create(builder, loc, target, source,
-                                           builder.getIndexAttr(0), sizes,
-                                           strides);
+  return memref::ReinterpretCastOp::create(
+      builder, loc, target, source, builder.getIndexAttr(0), sizes, strides);
 }
 
 SmallVector<Value> ProgramBuilder::getDynamicSizes(Location loc, Type type) {
@@ -388,7 +432,8 @@ static std::string getFileAndLine(Location loc) {
   std::string text;
   loc->walk([&](Location inner) {
     if (auto file = dyn_cast<FileLineColLoc>(inner)) {
-      text = (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
+      text =
+          (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
       return WalkResult::interrupt();
     }
     return WalkResult::advance();

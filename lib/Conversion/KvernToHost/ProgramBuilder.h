@@ -27,13 +27,16 @@ public:
 private:
   llvm::LogicalResult checkDevices();
   void bindInputs();
+  /// Fails when a dimension name of the op, or of `dim`, has no value yet.
+  llvm::LogicalResult checkNames(mlir::Operation &op);
+  llvm::LogicalResult checkNames(mlir::Operation *op, DimAttr dim);
   llvm::LogicalResult convert(mlir::Operation &op);
   llvm::LogicalResult convertCall(CallOp call);
   void convertView(mlir::Operation &op);
-  void convertRebind(RebindOp op);
-  void convertCheck(CheckSizesOp op);
-  void convertCheck(CheckIndicesOp op);
-  void convertCheck(CheckSliceOp op);
+  llvm::LogicalResult convertRebind(RebindOp op);
+  llvm::LogicalResult convertCheck(CheckSizesOp op);
+  llvm::LogicalResult convertCheck(CheckIndicesOp op);
+  llvm::LogicalResult convertCheck(CheckSliceOp op);
   void convertReturn(mlir::func::ReturnOp op);
 
   /// The memory for a result: that of an output when the value, or a view of

@@ -44,13 +44,12 @@ int64_t WeightTable::add(ConstantOp constant) {
     return it->second;
   }
   Builder builder(constant.getContext());
-  return append({builder.getNamedAttr(
-                     "name", builder.getStringAttr(
-                                 "constant." + Twine(it->second))),
-                 builder.getNamedAttr("type",
-                                      TypeAttr::get(constant.getType())),
-                 builder.getNamedAttr("value", constant.getValue())},
-                constant.getContext());
+  return append(
+      {builder.getNamedAttr(
+           "name", builder.getStringAttr("constant." + Twine(it->second))),
+       builder.getNamedAttr("type", TypeAttr::get(constant.getType())),
+       builder.getNamedAttr("value", constant.getValue())},
+      constant.getContext());
 }
 
 ArrayAttr WeightTable::getAttr(MLIRContext *context) const {
