@@ -76,6 +76,7 @@ FailureOr<ProductBlocking> LowerContractionPass::chooseBlocking(Type element) {
   ProductBlocking blocking;
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   blocking.lanes = vectorBits / 8 / bytes;
+  blocking.maskedBits = vectorBits >= 512 ? 8 : 32;
   // Sums, one row of rhs and one factor fit the registers.
   blocking.tileRows = (vectorRegisters - 3) / blocking.vectors;
   blocking.tileRows -= blocking.tileRows % 2;

@@ -31,9 +31,14 @@ static int64_t panelWidth(const ProductBlocking &blocking) {
   return blocking.lanes * blocking.vectors;
 }
 
+/// Rows of a packed panel: a block, and zeros.
+static int64_t panelDepth(const ProductBlocking &blocking) {
+  return blocking.blockDepth + std::max(blocking.lanes, kUnroll);
+}
+
 int64_t kvern::packedRhsSize(const ProductBlocking &blocking) {
   return llvm::alignTo(blocking.blockColumns, panelWidth(blocking)) *
-         (blocking.blockDepth + blocking.lanes);
+         panelDepth(blocking);
 }
 
 namespace {
@@ -54,6 +59,7 @@ private:
                     llvm::function_ref<void(Span)> body);
 
   void packLhs(Span rows, Span depth);
+  void zeroLhs(Value from, Span depth, Value to);
   void packRhs(Span columns, Span depth);
   void packRhsByRows(Span columns, Span depth, Value panel, Value at);
   void packRhsTransposed(Span columns, Span depth, Value panel, Value at);
@@ -111,10 +117,7 @@ void PackedEmitter::packLhs(Span rows, Span depth) {
       b.loop(b.index(0), depth.size, 1, [&](Value k) {
         store(b.load(lhs, from, b.add(depth.from, k)), lhsMemory, b.add(to, k));
       });
-      Value zero = arith::ConstantOp::create(
-          b, cast<TypedAttr>(b.getZeroAttr(b.element)));
-      b.loop(depth.size, b.roundUp(depth.size, kUnroll), 1,
-             [&](Value k) { store(zero, lhsMemory, b.add(to, k)); });
+      zeroLhs(depth.size, depth, to);
       return;
     }
     Value full = b.sub(depth.size, b.index(lanes - 1));
@@ -128,7 +131,17 @@ void PackedEmitter::packLhs(Span rows, Span depth) {
                          b.sub(depth.size, done)),
             lhsMemory, b.add(to, done));
     });
+    if (lanes < kUnroll) {
+      zeroLhs(b.roundUp(depth.size, lanes), depth, to);
+    }
   });
+}
+
+void PackedEmitter::zeroLhs(Value from, Span depth, Value to) {
+  Value zero =
+      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(b.element)));
+  b.loop(from, b.roundUp(depth.size, kUnroll), 1,
+         [&](Value k) { store(zero, lhsMemory, b.add(to, k)); });
 }
 
 void PackedEmitter::packRhs(Span columns, Span depth) {
@@ -136,22 +149,22 @@ void PackedEmitter::packRhs(Span columns, Span depth) {
   unsigned rhs = b.product.rhs;
   b.loop(b.index(0), columns.size, width, [&](Value panel) {
     // Panels follow each other at the full depth of a block.
-    Value at = b.mul(panel, b.blocking.blockDepth + lanes);
+    Value at = b.mul(panel, panelDepth(b.blocking));
+    Value packed = depth.size;
     if (b.isContiguous(rhs, b.product.n)) {
       packRhsByRows(columns, depth, panel, at);
     } else if (b.isContiguous(rhs, b.product.k) && lanes <= 16) {
       packRhsTransposed(columns, depth, panel, at);
+      packed = b.roundUp(depth.size, lanes);
     } else {
       packRhsByElements(columns, depth, panel, at);
     }
-    if (!b.isContiguous(rhs, b.product.k) || lanes > 16) {
-      b.loop(depth.size, b.roundUp(depth.size, kUnroll), 1, [&](Value k) {
-        for (int64_t v = 0; v < vectors; ++v) {
-          store(b.zeros(), rhsMemory,
-                b.add(b.add(at, b.mul(k, width)), v * lanes));
-        }
-      });
-    }
+    b.loop(packed, b.roundUp(depth.size, kUnroll), 1, [&](Value k) {
+      for (int64_t v = 0; v < vectors; ++v) {
+        store(b.zeros(), rhsMemory,
+              b.add(b.add(at, b.mul(k, width)), v * lanes));
+      }
+    });
   });
 }
 
@@ -268,7 +281,7 @@ void PackedEmitter::emitTile(int64_t tileRows, Value row, Span rows,
   int64_t width = panelWidth(b.blocking);
   int64_t stride = lhsStride(b.blocking);
   Value lhsAt = b.mul(row, stride);
-  Value rhsAt = b.mul(panel, b.blocking.blockDepth + lanes);
+  Value rhsAt = b.mul(panel, panelDepth(b.blocking));
   SmallVector<Value> zeros(tileRows * vectors, b.zeros());
   SmallVector<Value> sums =
       b.loop(b.index(0), depth.size, kUnroll, zeros,

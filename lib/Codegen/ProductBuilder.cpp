@@ -166,6 +166,18 @@ Value ProductBuilder::mask(Value length) {
 Value ProductBuilder::loadVector(unsigned operand, Value mn, Value k,
                                  Value length) {
   Value memory = product.op->getOperand(operand);
+  Type stored = getElementTypeOrSelf(memory.getType());
+  if (length && stored.getIntOrFloatBitWidth() < blocking.maskedBits) {
+    // One by one, along the axis that is contiguous.
+    bool alongK = isContiguous(operand, product.k);
+    return loop(index(0), min(length, index(blocking.lanes)), 1, zeros(),
+                [&](Value lane, ValueRange carried) -> SmallVector<Value> {
+                  Value one = alongK ? load(operand, mn, add(k, lane))
+                                     : load(operand, add(mn, lane), k);
+                  return {vector::InsertOp::create(*this, one, carried[0],
+                                                   OpFoldResult(lane))};
+                })[0];
+  }
   SmallVector<Value> indices = inputAddress(operand, mn, k);
   auto type =
       VectorType::get({blocking.lanes}, getElementTypeOrSelf(memory.getType()));

@@ -17,6 +17,8 @@ struct ProductBlocking {
   /// Vectors of a register tile's row, and rows of the largest register tile.
   int64_t vectors = 2;
   int64_t tileRows = 0;
+  /// Bits of the smallest element that the machine loads masked.
+  int64_t maskedBits = 32;
   /// Rows and columns of a packed block, and elements of the summed axis.
   int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;
 };
