@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kvern.errors import DeviceError, DTypeError, GraphError, ShapeError
+from kvern.graph._dim_names import check_dim_names, learn_dim_names
 from kvern.graph._mlir import bindings
 from kvern.graph._source import located, user_frame, user_stack
 
@@ -82,6 +83,7 @@ def stage(op: str, *operands: Any, as_: str | None = None, **arguments: Any) -> 
 
     positional = [raw(operand) for operand in operands]
     keywords = {key: raw(argument) for key, argument in arguments.items()}
+    bound = check_dim_names(graph, op, name, keywords)
     built: Any = None
     try:
         with current_location() as location:
@@ -92,7 +94,11 @@ def stage(op: str, *operands: Any, as_: str | None = None, **arguments: Any) -> 
         if built is not None:
             built.operation.erase()
         raise_diagnostic(name, error, inputs)
-    return [wrap(result, graph) for result in built.operation.results]
+    graph._dim_names |= bound
+    results: list[Value[Any]] = [wrap(result, graph) for result in built.operation.results]
+    if op == "call":
+        learn_dim_names(graph, results)
+    return results
 
 
 def stage_tensor(op: str, *operands: Any, as_: str | None = None, **arguments: Any) -> TensorValue:

@@ -16,6 +16,7 @@ from kvern.errors import (
     UnsupportedError,
     WeightError,
 )
+from kvern.graph._dim_names import learn_dim_names
 from kvern.graph._mlir import bindings
 from kvern.graph._source import located
 from kvern.graph._staging import current_location
@@ -150,6 +151,8 @@ class Graph:
             )
             self._block = self._function.add_entry_block()
         self.inputs: Sequence[Value[Any]] = [wrap(arg, self) for arg in self._block.arguments]
+        self._dim_names: set[str] = set()
+        learn_dim_names(self, self.inputs)
 
     @classmethod
     def _current_for(cls, op: str) -> Graph:

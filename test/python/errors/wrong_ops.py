@@ -203,6 +203,16 @@ def tile_with_too_few_numbers(x):
     return ops.tile(x, [2])
 
 
+@staged(ShapeError, "shape_to_tensor|m|n", f32("n"))
+def name_that_nothing_binds(x):
+    return ops.shape_to_tensor(["m", 4])
+
+
+@staged(ShapeError, "broadcast_to|k|none", f32(1))
+def broadcast_to_a_name_that_nothing_binds(x):
+    return ops.broadcast_to(x, ["k"])
+
+
 # Ranks and axes
 
 
@@ -325,6 +335,11 @@ def truth_of_a_tensor(x):
 @staged(ShapeError, "iter|static|n", f32("n"))
 def iteration_over_a_named_axis(x):
     return list(x)
+
+
+@staged([DTypeError, TypeError], "constant|DType|'float32'", f32(3))
+def constant_of_a_text_as_dtype(x):
+    return ops.constant(1, "float32")
 
 
 @staged(ShapeError, "range", f32(3))

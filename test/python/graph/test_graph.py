@@ -247,7 +247,7 @@ def test_threads_have_their_own_current_graph() -> None:
     def build(name: str) -> None:
         try:
             for _ in range(20):
-                with Graph(name, input_types=[N4]) as graph:
+                with Graph(name, input_types=[N4, tensor([name])]) as graph:
                     x = graph.inputs[0].tensor
                     for _ in range(10):
                         x = x * 2 + Dim(name)
@@ -262,3 +262,23 @@ def test_threads_have_their_own_current_graph() -> None:
     for thread in threads:
         thread.join()
     assert not errors
+
+
+def test_names_of_dims_are_bound_before_they_are_used() -> None:
+    with staging(["n", 4], []) as (x, _):
+        with pytest.raises(ShapeError, match=r"graph knows, but got k\n.*it knows n;"):
+            ops.shape_to_tensor(["k"])
+        ops.rebind(x, ["k", 4])
+        assert ops.shape_to_tensor(["k", Dim("n") * 2]).shape == [2]
+    with staging(["n", 4], tensor([], DType.int64)) as (x, i):
+        part = x[(slice(0, i), "part")]
+        assert ops.broadcast_to(part, [2, "part", 4]).shape == [2, "part", 4]
+
+
+def test_names_that_a_subgraph_binds_are_known_to_its_caller() -> None:
+    with staging(["n"]) as (x,):
+        inner = Graph.current.add_subgraph("inner", lambda y: ops.rebind(y, ["k"]), [tensor(["m"])])
+        (result,) = ops.call(inner, x)
+        assert ops.shape_to_tensor(result.tensor.shape).shape == [1]
+        with pytest.raises(ShapeError, match="graph knows, but got m"):
+            ops.shape_to_tensor(["m"])

@@ -54,7 +54,7 @@ def test_members() -> None:
 )
 @pytest.mark.parametrize("other", [2, 0.5, np.float32(2), np.int8(2), N, np.ones(4, np.float32)])
 def test_arithmetic_both_ways(operate: Any, other: Any) -> None:
-    with staging([3, 4]) as (x,):
+    with staging([3, 4], ["n"]) as (x, _):
         assert operate(x, other).type == tensor([3, 4])
         assert operate(other, x).type == tensor([3, 4])
 

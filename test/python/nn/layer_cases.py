@@ -134,9 +134,18 @@ CASES = [
         [(1, 1), (3, 7), (0, 4)],
         indices=11,
     ),
-    LayerCase("MLP", "", _make_mlp(), _mlp(functional.silu), **_rows(13)),
-    LayerCase("MLP", "bias", _make_mlp(has_bias=True), _mlp(functional.silu), **_rows(13)),
-    LayerCase("MLP", "limit", _make_mlp(swiglu_limit=0.5), _mlp(functional.silu, 0.5), **_rows(13)),
+    LayerCase("MLP", "", _make_mlp(), _mlp(functional.silu), scale=16.0, **_rows(13)),
+    LayerCase(
+        "MLP", "bias", _make_mlp(has_bias=True), _mlp(functional.silu), scale=16.0, **_rows(13)
+    ),
+    LayerCase(
+        "MLP",
+        "limit",
+        _make_mlp(swiglu_limit=0.5),
+        _mlp(functional.silu, 0.5),
+        scale=16.0,
+        **_rows(13),
+    ),
     *(
         LayerCase("MLP", n, _make_mlp(activation_function=n), _mlp(fn), dtypes=_F32, **_rows(13))
         for n, fn in _ACTIVATIONS.items()

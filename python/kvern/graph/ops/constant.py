@@ -37,6 +37,8 @@ def constant(value: Any, dtype: DType | None = None, device: Any = None) -> Tens
         ValueError: The element type cannot hold a value: integers and bools must be exact, finite floats must
             stay finite.
     """
+    if dtype is not None and not isinstance(dtype, DType):
+        raise located(DTypeError, "constant", f"expected a DType, but got {dtype!r}")
     array = _to_array(value)
     if dtype is None:
         dtype = _default_dtype(value, array)
