@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Functions of f32 as arithmetic without branches or calls.
+// Functions of f32 as arithmetic without branches or calls, and log1p of f64.
 //
 // Reductions and coefficients are those of S. L. Moshier, Cephes Mathematical
 // Library, single precision (expf.c, logf.c, log2f.c, sinf.c).
@@ -202,6 +202,19 @@ static Value emitSine(Lanes &b, Value x, int64_t quarterTurns) {
 static Value emitSin(Lanes &b, Value x) { return emitSine(b, x, 0); }
 static Value emitCos(Lanes &b, Value x) { return emitSine(b, x, 1); }
 
+/// ln(1 + x) = ln(u) * x / (u - 1), u = 1 + x as rounded: the errors of u in
+/// both factors cancel (N. J. Higham, Accuracy and Stability of Numerical
+/// Algorithms, 2nd ed., 1.14.1).
+static Value emitWideLog1p(Lanes &b, Value x) {
+  Value one = b.f64(1.0);
+  Value u = b.add(x, one);
+  Value log = math::LogOp::create(b, u);
+  Value scale = arith::DivFOp::create(b, x, b.sub(u, one));
+  Value result = b.mul(log, scale);
+  result = b.select(b.equal(u, b.f64(kInfinity)), log, result);
+  return b.select(b.equal(u, one), x, result);
+}
+
 namespace {
 template <typename OpT, Value (*emit)(Lanes &, Value)>
 struct Approximation : OpRewritePattern<OpT> {
@@ -217,12 +230,28 @@ struct Approximation : OpRewritePattern<OpT> {
     return success();
   }
 };
+
+/// Upstream lowers it to a logarithm of 1 + x, which is 0 for small x.
+struct WideLog1p : OpRewritePattern<math::Log1pOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(math::Log1pOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!getElementTypeOrSelf(op.getType()).isF64()) {
+      return rewriter.notifyMatchFailure(op, "not f64");
+    }
+    Lanes lanes(op, rewriter);
+    rewriter.replaceOp(op, emitWideLog1p(lanes, op.getOperand()));
+    return success();
+  }
+};
 } // namespace
 
 void kvern::populateMathApproximationPatterns(RewritePatternSet &patterns) {
-  patterns.add<
-      Approximation<math::ExpOp, emitExp>, Approximation<math::LogOp, emitLog>,
-      Approximation<math::Log2Op, emitLog2>,
-      Approximation<math::SinOp, emitSin>, Approximation<math::CosOp, emitCos>>(
+  patterns.add<Approximation<math::ExpOp, emitExp>,
+               Approximation<math::LogOp, emitLog>,
+               Approximation<math::Log2Op, emitLog2>,
+               Approximation<math::SinOp, emitSin>,
+               Approximation<math::CosOp, emitCos>, WideLog1p>(
       patterns.getContext());
 }

@@ -9,7 +9,8 @@ namespace kvern {
 
 /// math.exp, log, log2, sin and cos of f32 scalars and vectors. Within 2 units
 /// in the last place everywhere, denormals, infinities and NaN included; sin
-/// and cos for arguments up to 2^48.
+/// and cos for arguments up to 2^48. Also math.log1p of f64, by way of
+/// math.log.
 void populateMathApproximationPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace kvern
