@@ -23,7 +23,7 @@ from kvern.graph import ops
 WORKER = Path(__file__).with_name("fuzz_worker.py")
 # Seconds for one program.
 PATIENCE = 60
-EXAMPLES = int(os.environ.get("KVERN_FUZZ_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("KVERN_FUZZ_EXAMPLES", "400"))
 
 DTYPES = ["float32", "float64", "float16", "bfloat16", "int32", "int64", "uint8", "int8", "bool"]
 # Buffers and subgraphs are no tensors.
