@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from kvern.driver.buffer import Buffer, DevicePinnedBuffer, DLPackArray
+from kvern.driver.buffer import Buffer, DLPackArray
 from kvern.driver.device import (
     CPU,
     Accelerator,
@@ -22,6 +22,7 @@ from kvern.driver.discovery import (
     load_devices,
     scan_available_devices,
 )
+from kvern.driver.pinned import DevicePinnedBuffer
 
 __all__ = [
     "CPU",

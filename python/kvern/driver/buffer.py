@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kvern import _runtime
+from kvern.driver._indexing import view_of
 from kvern.driver.device import CPU, Device, DeviceStream
 from kvern.dtype import DType
 from kvern.errors import (
@@ -18,12 +19,11 @@ from kvern.errors import (
     DTypeError,
     InputError,
     InputTypeError,
-    KvernError,
     ShapeError,
     UnsupportedError,
 )
 
-__all__ = ["Buffer", "DLPackArray", "DevicePinnedBuffer"]
+__all__ = ["Buffer", "DLPackArray"]
 
 _HOST = CPU()
 _MMAP_MODES = {
@@ -50,10 +50,6 @@ _NUMPY_VIEWS = {
     else (dtype.to_ml_dtypes().str, None)
     for dtype in DType
 }
-
-
-class _BufferIndexError(KvernError, IndexError):
-    """An index is out of range."""
 
 
 @runtime_checkable
@@ -329,7 +325,7 @@ class Buffer:
             IndexError: An index is out of range, or there are too many.
             TypeError: Indexing by arrays, lists or bools.
         """
-        return Buffer._wrap(self._core.view(*_view_of(index, self._core)))
+        return Buffer._wrap(self._core.view(*view_of(index, self._core)))
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Sets one element.
@@ -483,37 +479,6 @@ class Buffer:
         return (1, 0)
 
 
-class DevicePinnedBuffer(Buffer):
-    """Page-locked host memory tied to an accelerator."""
-
-    __slots__ = ()
-
-    def __init__(
-        self, dtype: DType, shape: Sequence[int], device: Device | DeviceStream | None = None
-    ) -> None:
-        """Allocates page-locked memory.
-
-        Raises:
-            ValueError: The device is a CPU.
-        """
-        raise DeviceError("a DevicePinnedBuffer needs an accelerator, but got a CPU device")
-
-    @staticmethod
-    def zeros(
-        shape: Sequence[int],
-        dtype: DType,
-        device: Device | None = None,
-        stream: DeviceStream | None = None,
-        pinned: bool = True,
-    ) -> Buffer:
-        """Allocates page-locked memory filled with zeros.
-
-        Raises:
-            ValueError: The device is a CPU.
-        """
-        return DevicePinnedBuffer(dtype, shape, device)
-
-
 def _host_device(
     device: Device | DeviceStream | None, stream: DeviceStream | None, pinned: bool
 ) -> None:
@@ -554,49 +519,3 @@ def _core_of_dlpack(array: DLPackArray) -> _runtime.Buffer:
         # A producer of the time before versions.
         capsule = array.__dlpack__()
     return _runtime.Buffer.import_dlpack(capsule)
-
-
-def _view_of(index: Any, core: _runtime.Buffer) -> tuple[int, list[int], list[int]]:
-    """Offset, shape and strides, in elements, of NumPy's basic indexing."""
-    items = index if isinstance(index, tuple) else (index,)
-    shape, strides = core.shape, core.strides
-    ellipses = sum(item is Ellipsis for item in items)
-    used = sum(item is not None and item is not Ellipsis for item in items)
-    if ellipses > 1 or used > len(shape):
-        raise _BufferIndexError(
-            f"expected at most {len(shape)} indices and one '...' for shape {list(shape)}, but got {index!r}"
-        )
-    if not ellipses:
-        items = (*items, Ellipsis)
-
-    offset, new_shape, new_strides = 0, [], []
-    dim = 0
-    for item in items:
-        if item is None:
-            new_shape.append(1)
-            new_strides.append(0)
-        elif item is Ellipsis:
-            end = dim + len(shape) - used
-            new_shape += shape[dim:end]
-            new_strides += strides[dim:end]
-            dim = end
-        elif isinstance(item, slice):
-            start, stop, step = item.indices(shape[dim])
-            count = len(range(start, stop, step))
-            offset += start * strides[dim] if count else 0
-            new_shape.append(count)
-            new_strides.append(strides[dim] * step)
-            dim += 1
-        elif isinstance(item, (int, np.integer)) and not isinstance(item, bool):
-            position = int(item) + (shape[dim] if item < 0 else 0)
-            if not 0 <= position < shape[dim]:
-                raise _BufferIndexError(
-                    f"index {item} is out of range for dim {dim} of size {shape[dim]}"
-                )
-            offset += position * strides[dim]
-            dim += 1
-        else:
-            raise InputTypeError(
-                f"expected ints, slices, '...' and None as indices, but got {type(item).__name__}"
-            )
-    return offset, new_shape, new_strides
