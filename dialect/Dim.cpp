@@ -3,9 +3,10 @@
 //
 // Canonical form. A dimension is a polynomial: a map from monomials to non-zero
 // integer coefficients, where a monomial is a sorted list of factors and a
-// factor is a name or a floordiv or mod that does not divide out. The affine
-// expression that an attribute stores is rebuilt from that map in one fixed
-// order, so equal polynomials are equal attributes.
+// factor is a name or a floordiv that does not divide out; a mod b is
+// a - b * (a floordiv b). The affine expression that an attribute stores is
+// rebuilt from that map in one fixed order, with mod put back where it fits, so
+// equal polynomials are equal attributes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,6 +51,11 @@ int compare(AffineExpr a, AffineExpr b) {
 
 using Monomial = SmallVector<AffineExpr, 2>;
 
+/// What is longer is refused, since the work grows with the length.
+constexpr size_t maxTerms = 1000;
+constexpr int maxNodes = 500;
+constexpr int maxDivisionDepth = 32;
+
 /// More factors first, so that the constant is last; then by the factors.
 struct MonomialLess {
   bool operator()(const Monomial &a, const Monomial &b) const {
@@ -65,27 +71,29 @@ struct MonomialLess {
   }
 };
 
+struct Divisions;
+
 class Polynomial {
 public:
   using Terms = std::map<Monomial, int64_t, MonomialLess>;
 
-  explicit Polynomial(MLIRContext *context) : context(context) {}
+  explicit Polynomial(Divisions &divisions) : divisions(&divisions) {}
 
   /// What a symbol stands for, by its position.
   using Leaf = function_ref<std::optional<Polynomial>(unsigned)>;
 
-  static Polynomial factor(AffineExpr expr) {
-    Polynomial result(expr.getContext());
+  static Polynomial factor(Divisions &divisions, AffineExpr expr) {
+    Polynomial result(divisions);
     result.terms[Monomial{expr}] = 1;
     return result;
   }
   /// nullopt on overflow and on division by zero, as for `apply`.
-  static std::optional<Polynomial> fromExpr(AffineExpr expr, Leaf leaf);
+  static std::optional<Polynomial> fromExpr(Divisions &divisions,
+                                            AffineExpr expr, Leaf leaf);
   static std::optional<Polynomial>
   apply(AffineExprKind kind, const Polynomial &lhs, const Polynomial &rhs);
-  AffineExpr toExpr() const;
-
-  const Terms &getTerms() const { return terms; }
+  AffineExpr toExpr(MLIRContext *context) const;
+  bool isTooLong() const { return terms.size() > maxTerms; }
 
 private:
   bool add(const Monomial &monomial, int64_t coefficient) {
@@ -112,11 +120,25 @@ private:
                                        int64_t factor = 1);
   static std::optional<Polynomial> product(const Polynomial &a,
                                            const Polynomial &b);
-  static std::optional<Polynomial>
-  divide(AffineExprKind kind, const Polynomial &a, const Polynomial &b);
+  static std::optional<Polynomial> floorDiv(const Polynomial &a,
+                                            const Polynomial &b);
+  bool contractMod();
+  std::optional<Polynomial> contractMod(const Monomial &monomial,
+                                        int64_t coefficient,
+                                        AffineExpr divided) const;
+  /// Whether each term of `part` is one of these, or a part of one.
+  bool contains(const Polynomial &part) const;
+
+  Divisions *divisions;
+  Terms terms;
+};
+
+/// The operands of each floordiv that is a factor of a polynomial.
+struct Divisions {
+  explicit Divisions(MLIRContext *context) : context(context) {}
 
   MLIRContext *context;
-  Terms terms;
+  llvm::DenseMap<AffineExpr, std::pair<Polynomial, Polynomial>> operands;
 };
 
 std::optional<Polynomial> Polynomial::sum(Polynomial a, const Polynomial &b,
@@ -133,7 +155,7 @@ std::optional<Polynomial> Polynomial::sum(Polynomial a, const Polynomial &b,
 
 std::optional<Polynomial> Polynomial::product(const Polynomial &a,
                                               const Polynomial &b) {
-  Polynomial result(a.context);
+  Polynomial result(*a.divisions);
   for (const auto &[x, cx] : a.terms) {
     for (const auto &[y, cy] : b.terms) {
       Monomial monomial(x);
@@ -142,7 +164,7 @@ std::optional<Polynomial> Polynomial::product(const Polynomial &a,
                  [](AffineExpr l, AffineExpr r) { return compare(l, r) < 0; });
       int64_t coefficient;
       if (llvm::MulOverflow(cx, cy, coefficient) ||
-          !result.add(monomial, coefficient)) {
+          !result.add(monomial, coefficient) || result.isTooLong()) {
         return std::nullopt;
       }
     }
@@ -164,16 +186,14 @@ std::optional<Monomial> without(const Monomial &monomial,
   return rest;
 }
 
-/// a floordiv b or a mod b. Terms that the divisor, when it is one term,
-/// divides go out of the division; the rest stays as one opaque factor.
-std::optional<Polynomial> Polynomial::divide(AffineExprKind kind,
-                                             const Polynomial &a,
-                                             const Polynomial &b) {
+/// Terms that the divisor, when it is one term, divides go out of the division;
+/// the rest stays as one opaque factor.
+std::optional<Polynomial> Polynomial::floorDiv(const Polynomial &a,
+                                               const Polynomial &b) {
   if (b.terms.empty()) {
     return std::nullopt;
   }
-  bool isMod = kind == AffineExprKind::Mod;
-  Polynomial quotient(a.context);
+  Polynomial quotient(*a.divisions);
   Polynomial rest = a;
   if (b.terms.size() == 1) {
     const auto &[divisor, coefficient] = *b.terms.begin();
@@ -192,38 +212,41 @@ std::optional<Polynomial> Polynomial::divide(AffineExprKind kind,
     rest.terms.clear();
     quotient.terms[Monomial()] = 1;
   }
-  if (std::optional<int64_t> x = rest.getConstant()) {
-    if (std::optional<int64_t> y = b.getConstant()) {
-      if (*x == INT64_MIN && *y == -1) {
-        return std::nullopt;
-      }
-      int64_t q = llvm::divideFloorSigned(*x, *y);
-      rest.terms.clear();
-      if (!quotient.add(Monomial(), q) ||
-          (isMod && *x != q * *y && !rest.add(Monomial(), *x - q * *y))) {
-        return std::nullopt;
-      }
-      return isMod ? rest : quotient;
-    }
-  }
   if (rest.terms.empty()) {
-    return isMod ? rest : quotient;
+    return quotient;
   }
-  AffineExpr opaque = getAffineBinaryOpExpr(kind, rest.toExpr(), b.toExpr());
-  Polynomial factor(a.context);
-  if (auto constant = dyn_cast<AffineConstantExpr>(opaque)) {
-    if (constant.getValue() != 0) {
-      factor.terms[Monomial()] = constant.getValue();
+  std::optional<int64_t> x = rest.getConstant();
+  std::optional<int64_t> y = b.getConstant();
+  if (x && y) {
+    if (*x == INT64_MIN && *y == -1) {
+      return std::nullopt;
     }
-  } else {
-    factor.terms[Monomial{opaque}] = 1;
+    bool fits = quotient.add(Monomial(), llvm::divideFloorSigned(*x, *y));
+    return fits ? std::optional(quotient) : std::nullopt;
   }
-  return isMod ? factor : sum(quotient, factor);
+  Divisions &divisions = *a.divisions;
+  AffineExpr lhs = rest.toExpr(divisions.context);
+  AffineExpr rhs = b.toExpr(divisions.context);
+  AffineExpr opaque = lhs.floorDiv(rhs);
+  auto division = dyn_cast<AffineBinaryOpExpr>(opaque);
+  if (division && division.getKind() == AffineExprKind::FloorDiv &&
+      division.getLHS() == lhs && division.getRHS() == rhs) {
+    divisions.operands.try_emplace(opaque, rest, b);
+    return sum(quotient, factor(divisions, opaque));
+  }
+  // MLIR has found something shorter.
+  std::optional<Polynomial> shorter =
+      fromExpr(divisions, opaque, [&](unsigned position) {
+        return std::optional(factor(
+            divisions, getAffineSymbolExpr(position, divisions.context)));
+      });
+  return shorter ? sum(quotient, *shorter) : std::nullopt;
 }
 
-std::optional<Polynomial> Polynomial::fromExpr(AffineExpr expr, Leaf leaf) {
+std::optional<Polynomial> Polynomial::fromExpr(Divisions &divisions,
+                                               AffineExpr expr, Leaf leaf) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    Polynomial result(expr.getContext());
+    Polynomial result(divisions);
     if (constant.getValue() != 0) {
       result.terms[Monomial()] = constant.getValue();
     }
@@ -236,15 +259,15 @@ std::optional<Polynomial> Polynomial::fromExpr(AffineExpr expr, Leaf leaf) {
   if (!binary) {
     return std::nullopt;
   }
-  std::optional<Polynomial> lhs = fromExpr(binary.getLHS(), leaf);
-  std::optional<Polynomial> rhs = fromExpr(binary.getRHS(), leaf);
+  std::optional<Polynomial> lhs = fromExpr(divisions, binary.getLHS(), leaf);
+  std::optional<Polynomial> rhs = fromExpr(divisions, binary.getRHS(), leaf);
   return lhs && rhs ? apply(expr.getKind(), *lhs, *rhs) : std::nullopt;
 }
 
 std::optional<Polynomial> Polynomial::apply(AffineExprKind kind,
                                             const Polynomial &lhs,
                                             const Polynomial &rhs) {
-  Polynomial zero(lhs.context);
+  Polynomial zero(*lhs.divisions);
   switch (kind) {
   case AffineExprKind::Add:
     return sum(lhs, rhs);
@@ -254,19 +277,111 @@ std::optional<Polynomial> Polynomial::apply(AffineExprKind kind,
     // ceil(a / b) = -floor(-a / b)
     std::optional<Polynomial> negated = sum(zero, lhs, -1);
     std::optional<Polynomial> floor =
-        negated ? divide(AffineExprKind::FloorDiv, *negated, rhs)
-                : std::nullopt;
+        negated ? floorDiv(*negated, rhs) : std::nullopt;
     return floor ? sum(zero, *floor, -1) : std::nullopt;
   }
+  case AffineExprKind::Mod: {
+    std::optional<int64_t> x = lhs.getConstant();
+    std::optional<int64_t> y = rhs.getConstant();
+    if (x && y && *y != 0) {
+      // The product below may overflow where the remainder does not.
+      int64_t rest = *y == -1 ? 0 : *x % *y;
+      zero.add(Monomial(),
+               rest != 0 && (rest < 0) != (*y < 0) ? rest + *y : rest);
+      return zero;
+    }
+    std::optional<Polynomial> floor = floorDiv(lhs, rhs);
+    std::optional<Polynomial> whole =
+        floor ? product(*floor, rhs) : std::nullopt;
+    return whole ? sum(lhs, *whole, -1) : std::nullopt;
+  }
   default:
-    return divide(kind, lhs, rhs);
+    return floorDiv(lhs, rhs);
   }
 }
 
-AffineExpr Polynomial::toExpr() const {
+bool Polynomial::contains(const Polynomial &part) const {
+  return llvm::all_of(part.terms, [&](const auto &term) {
+    auto it = terms.find(term.first);
+    return it != terms.end() && (it->second < 0) == (term.second < 0) &&
+           (it->second < 0 ? it->second <= term.second
+                           : it->second >= term.second);
+  });
+}
+
+/// Turns q * a - q * b * (a floordiv b), for one term q, into q * (a mod b).
+/// `divided` is that floordiv, and `monomial`, with its coefficient, the
+/// product of q, the first term of b and `divided`.
+std::optional<Polynomial> Polynomial::contractMod(const Monomial &monomial,
+                                                  int64_t coefficient,
+                                                  AffineExpr divided) const {
+  const auto &[a, b] = divisions->operands.find(divided)->second;
+  const auto &[first, value] = *b.terms.begin();
+  Monomial product(first);
+  product.push_back(divided);
+  std::optional<Monomial> left = without(monomial, product);
+  if (!left || coefficient == INT64_MIN || coefficient % value != 0) {
+    return std::nullopt;
+  }
+  Polynomial q(*divisions);
+  q.terms[*left] = -(coefficient / value);
+  std::optional<Polynomial> part = Polynomial::product(q, a);
+  std::optional<Polynomial> whole =
+      Polynomial::product(b, factor(*divisions, divided));
+  whole = whole ? Polynomial::product(q, *whole) : std::nullopt;
+  part = part && whole ? sum(*part, *whole, -1) : std::nullopt;
+  if (!part || !contains(*part)) {
+    return std::nullopt;
+  }
+  auto division = cast<AffineBinaryOpExpr>(divided);
+  AffineExpr mod = division.getLHS() % division.getRHS();
+  auto remainder = dyn_cast<AffineBinaryOpExpr>(mod);
+  if (!remainder || remainder.getKind() != AffineExprKind::Mod ||
+      remainder.getLHS() != division.getLHS()) {
+    return std::nullopt;
+  }
+  std::optional<Polynomial> rest = sum(*this, *part, -1);
+  std::optional<Polynomial> contracted =
+      Polynomial::product(q, factor(*divisions, mod));
+  return rest && contracted ? sum(*rest, *contracted) : std::nullopt;
+}
+
+bool Polynomial::contractMod() {
+  struct Candidate {
+    size_t length;
+    Terms::const_iterator term;
+    AffineExpr factor;
+  };
+  // Longest dividend first, since that of a nested mod contains the others.
+  SmallVector<Candidate> candidates;
+  for (auto term = terms.begin(); term != terms.end(); ++term) {
+    for (AffineExpr factor : term->first) {
+      auto it = divisions->operands.find(factor);
+      if (it != divisions->operands.end()) {
+        candidates.push_back({it->second.first.terms.size(), term, factor});
+      }
+    }
+  }
+  llvm::stable_sort(candidates, [](const Candidate &a, const Candidate &b) {
+    return a.length > b.length;
+  });
+  for (const Candidate &candidate : candidates) {
+    const auto &[monomial, coefficient] = *candidate.term;
+    if (auto shorter = contractMod(monomial, coefficient, candidate.factor)) {
+      terms = std::move(shorter->terms);
+      return true;
+    }
+  }
+  return false;
+}
+
+AffineExpr Polynomial::toExpr(MLIRContext *context) const {
+  Polynomial contracted = *this;
+  while (contracted.contractMod()) {
+  }
   AffineExpr result = getAffineConstantExpr(0, context);
   bool first = true;
-  for (const auto &[monomial, coefficient] : terms) {
+  for (const auto &[monomial, coefficient] : contracted.terms) {
     AffineExpr term;
     for (AffineExpr factor : monomial) {
       term = term ? term * factor : factor;
@@ -297,36 +412,61 @@ DimAttr DimAttr::getSymbol(MLIRContext *context, StringRef name) {
 
 namespace {
 
+/// Whether `expr` has at most `budget` nodes, which are taken from it, and at
+/// most `depth` divisions within each other.
+bool fitsIn(AffineExpr expr, int &budget, int depth = maxDivisionDepth) {
+  if (--budget < 0 || depth < 0) {
+    return false;
+  }
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (!binary) {
+    return true;
+  }
+  bool isDivision = !llvm::is_contained(
+      {AffineExprKind::Add, AffineExprKind::Mul}, expr.getKind());
+  int inner = depth - isDivision;
+  return fitsIn(binary.getLHS(), budget, inner) &&
+         fitsIn(binary.getRHS(), budget, inner);
+}
+
 /// Polynomials over one sorted list of names.
 class NameSpace {
 public:
-  explicit NameSpace(SmallVector<StringAttr> all) : names(std::move(all)) {
+  NameSpace(MLIRContext *context, SmallVector<StringAttr> all)
+      : divisions(context), names(std::move(all)) {
     llvm::sort(names, [](StringAttr a, StringAttr b) {
       return a.getValue() < b.getValue();
     });
     names.erase(llvm::unique(names), names.end());
   }
 
-  Polynomial get(StringAttr name) const {
-    return Polynomial::factor(getAffineSymbolExpr(
-        llvm::find(names, name) - names.begin(), name.getContext()));
+  Polynomial get(StringAttr name) {
+    return Polynomial::factor(
+        divisions, getAffineSymbolExpr(llvm::find(names, name) - names.begin(),
+                                       divisions.context));
   }
-  std::optional<Polynomial> get(ArrayRef<StringAttr> symbols,
-                                AffineExpr expr) const {
-    return Polynomial::fromExpr(expr, [&](unsigned position) {
+  std::optional<Polynomial> get(AffineExpr expr, Polynomial::Leaf leaf) {
+    return Polynomial::fromExpr(divisions, expr, leaf);
+  }
+  std::optional<Polynomial> get(ArrayRef<StringAttr> symbols, AffineExpr expr) {
+    return get(expr, [&](unsigned position) {
       return std::optional(get(symbols[position]));
     });
   }
-  std::optional<Polynomial> get(DimAttr dim) const {
+  std::optional<Polynomial> get(DimAttr dim) {
     return get(dim.getSymbols(), dim.getExpr());
   }
   /// The attribute, over those names only that are in use.
-  DimAttr toDim(MLIRContext *context,
-                const std::optional<Polynomial> &polynomial) const {
-    if (!polynomial) {
+  DimAttr toDim(const std::optional<Polynomial> &polynomial) {
+    if (!polynomial || polynomial->isTooLong()) {
       return {};
     }
-    AffineExpr expr = polynomial->toExpr();
+    MLIRContext *context = divisions.context;
+    AffineExpr expr = polynomial->toExpr(context);
+    int budget = maxNodes;
+    if (!fitsIn(expr, budget)) {
+      return {};
+    }
     SmallVector<StringAttr> used;
     SmallVector<AffineExpr> positions;
     for (auto [i, name] : llvm::enumerate(names)) {
@@ -340,6 +480,7 @@ public:
   }
 
 private:
+  Divisions divisions;
   SmallVector<StringAttr> names;
 };
 
@@ -347,18 +488,17 @@ private:
 
 DimAttr DimAttr::getCanonical(MLIRContext *context,
                               ArrayRef<StringAttr> symbols, AffineExpr expr) {
-  NameSpace names{SmallVector<StringAttr>(symbols)};
-  return names.toDim(context, names.get(symbols, expr));
+  NameSpace names(context, SmallVector<StringAttr>(symbols));
+  return names.toDim(names.get(symbols, expr));
 }
 
 DimAttr DimAttr::combine(AffineExprKind kind, DimAttr lhs, DimAttr rhs) {
   SmallVector<StringAttr> all(lhs.getSymbols());
   llvm::append_range(all, rhs.getSymbols());
-  NameSpace names(std::move(all));
+  NameSpace names(lhs.getContext(), std::move(all));
   std::optional<Polynomial> a = names.get(lhs);
   std::optional<Polynomial> b = names.get(rhs);
-  return names.toDim(lhs.getContext(),
-                     a && b ? Polynomial::apply(kind, *a, *b) : std::nullopt);
+  return names.toDim(a && b ? Polynomial::apply(kind, *a, *b) : std::nullopt);
 }
 
 DimAttr DimAttr::operator+(DimAttr rhs) const {
@@ -397,11 +537,10 @@ DimAttr::substitute(const DenseMap<StringAttr, DimAttr> &mapping) const {
       llvm::append_range(all, with.getSymbols());
     }
   }
-  NameSpace names(std::move(all));
-  return names.toDim(getContext(),
-                     Polynomial::fromExpr(getExpr(), [&](unsigned position) {
-                       StringAttr name = getSymbols()[position];
-                       DimAttr with = mapping.lookup(name);
-                       return with ? names.get(with) : names.get(name);
-                     }));
+  NameSpace names(getContext(), std::move(all));
+  return names.toDim(names.get(getExpr(), [&](unsigned position) {
+    StringAttr name = getSymbols()[position];
+    DimAttr with = mapping.lookup(name);
+    return with ? names.get(with) : names.get(name);
+  }));
 }

@@ -21,7 +21,12 @@ static bool isIdentifier(StringRef name) {
 static void printTerm(raw_ostream &os, AffineExpr expr,
                       ArrayRef<StringAttr> names, int strength) {
   if (auto constant = dyn_cast<AffineConstantExpr>(expr)) {
-    os << constant.getValue();
+    // The lowest integer has no literal: a sign is an operation.
+    if (constant.getValue() == INT64_MIN) {
+      os << "(-9223372036854775807 - 1)";
+    } else {
+      os << constant.getValue();
+    }
     return;
   }
   if (auto symbol = dyn_cast<AffineSymbolExpr>(expr)) {
@@ -113,7 +118,8 @@ private:
       return dim;
     }
     return parser.emitError(parser.getCurrentLocation(),
-                            "dimension overflows 64 bits or divides by zero");
+                            "dimension overflows 64 bits, divides by zero or "
+                            "is too long");
   }
 
   FailureOr<DimAttr> parseProduct() {

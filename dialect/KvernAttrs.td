@@ -17,9 +17,11 @@ def Kvern_DimAttr : Kvern_Attr<"Dim", "dim"> {
   let description = [{
     An integer, a name, or an expression over names, held canonical: a sum of
     coefficient times product of names, so that two spellings of one size are
-    one attribute. `floordiv` and `mod` that do not divide out stay as opaque
-    factors. Names are sorted; `expr` is an affine (or, with products of names,
-    semi-affine) expression over them as symbols.
+    one attribute. A `floordiv` that does not divide out stays as an opaque
+    factor; `a mod b` is `a - b * (a floordiv b)`. Names are sorted; `expr` is an
+    affine (or, with products of names, semi-affine) expression over them as
+    symbols. Expressions of more than 500 operands and operators, or with more
+    than 32 divisions within each other, are refused.
 
     ```mlir
     #kvern.dim<64>
@@ -40,14 +42,14 @@ def Kvern_DimAttr : Kvern_Attr<"Dim", "dim"> {
     static DimAttr getSymbol(::mlir::MLIRContext *context,
                              ::llvm::StringRef name);
     /// The canonical form of `expr` over `symbols`, which may be unsorted and
-    /// hold unused names. Null when a coefficient overflows 64 bits or a
-    /// divisor is zero.
+    /// hold unused names. Null when a coefficient overflows 64 bits, a divisor
+    /// is zero or the result is too long.
     static DimAttr getCanonical(::mlir::MLIRContext *context,
                                 ::llvm::ArrayRef<::mlir::StringAttr> symbols,
                                 ::mlir::AffineExpr expr);
 
     /// lhs `kind` rhs, where `kind` is Add, Mul, FloorDiv, CeilDiv or Mod. Null
-    /// on overflow and on division by zero.
+    /// as for `getCanonical`.
     static DimAttr combine(::mlir::AffineExprKind kind, DimAttr lhs,
                            DimAttr rhs);
     DimAttr operator+(DimAttr rhs) const;
@@ -63,7 +65,7 @@ def Kvern_DimAttr : Kvern_Attr<"Dim", "dim"> {
     /// The name when it is just one; null otherwise.
     ::mlir::StringAttr getSymbolName() const;
     /// Every name replaced by what `mapping` gives for it; names without an
-    /// entry stay. Null on overflow.
+    /// entry stay. Null as for `getCanonical`.
     DimAttr substitute(
         const ::llvm::DenseMap<::mlir::StringAttr, DimAttr> &mapping) const;
 

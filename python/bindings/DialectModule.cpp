@@ -71,7 +71,8 @@ void requireDims(const std::vector<MlirAttribute> &dims) {
 
 MlirAttribute requireDimResult(MlirAttribute result) {
   if (mlirAttributeIsNull(result)) {
-    throw nb::value_error("dimension overflows 64 bits or divides by zero");
+    throw nb::value_error(
+        "dimension overflows 64 bits, divides by zero or is too long");
   }
   return result;
 }
