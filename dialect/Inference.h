@@ -22,8 +22,8 @@ public:
 
   template <typename... Args> llvm::LogicalResult operator()(Args &&...args) {
     if (location) {
-      mlir::InFlightDiagnostic diagnostic =
-          mlir::emitError(*location) << "'" << opName << "' op ";
+      mlir::InFlightDiagnostic diagnostic = mlir::emitError(*location)
+                                            << "'" << opName << "' op ";
       ((diagnostic << std::forward<Args>(args)), ...);
     }
     return llvm::failure();
@@ -37,7 +37,20 @@ private:
 /// The text of a shape, for messages: `[batch, 64]`.
 std::string toString(llvm::ArrayRef<DimAttr> shape);
 
-/// The operands as tensors; fails when one is something else.
+/// Why there is no tensor of these sizes and elements; empty when there is one.
+std::string getTypeError(llvm::ArrayRef<DimAttr> shape, mlir::Type elementType);
+
+/// Adds the type of a tensor to `results`; fails when there is none.
+llvm::LogicalResult addResult(InferError error, llvm::ArrayRef<DimAttr> shape,
+                              mlir::Type elementType, DeviceAttr device,
+                              llvm::SmallVectorImpl<mlir::Type> &results);
+/// The same, with the element type and device of `like`.
+llvm::LogicalResult addResult(InferError error, TensorType like,
+                              llvm::ArrayRef<DimAttr> shape,
+                              llvm::SmallVectorImpl<mlir::Type> &results);
+
+/// The operands as tensors; fails when one is something else, which a verifier
+/// has reported before.
 llvm::FailureOr<llvm::SmallVector<TensorType>>
 getTensorTypes(InferError error, mlir::ValueRange operands);
 
@@ -60,6 +73,14 @@ llvm::LogicalResult checkAxis(InferError error, int64_t axis, int64_t rank);
 /// The product of the sizes; null on overflow.
 DimAttr getNumElements(mlir::MLIRContext *context,
                        llvm::ArrayRef<DimAttr> shape);
+
+/// Whether a constant is small enough to be folded element by element.
+inline bool isShapeArithmetic(mlir::ElementsAttr elements) {
+  return elements.getNumElements() <= 1024;
+}
+
+/// ceil((stop - start) / step), 0 when that is negative; null on overflow.
+DimAttr getSliceSize(DimAttr start, DimAttr stop, int64_t step);
 
 /// The sizes that `kvern.slice` gives for these bounds.
 llvm::FailureOr<llvm::SmallVector<DimAttr>>

@@ -25,6 +25,27 @@ class Kvern_ComputeOp<string mnemonic, string kind, list<Trait> traits = []>
   }];
 }
 
+/// What ops of several operands demand of them; part of their descriptions.
+defvar Kvern_SameDevice = [{
+    - device_c1: the operands are on one device}];
+defvar Kvern_SameElementType = Kvern_SameDevice # [{
+    - element_type_c1: the operands have one element type}];
+defvar Kvern_Broadcast = Kvern_SameElementType # [{
+    - broadcast_c1: two sizes are provably equal, or one of them is 1 or absent}];
+defvar Kvern_Axis = [{
+    - axis_c1: `axis` is from 0 to below the rank}];
+defvar Kvern_NotNegative = [{
+    - shape_c1: the sizes given are 0 or more}];
+
+/// One bound of `kvern.check.slice`.
+def Kvern_SliceBound : Attr<
+    CPred<"::llvm::isa<::kvern::DimAttr, ::mlir::UnitAttr>($_self)">,
+    "bound: a dim, or unit for a run-time operand"> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "::mlir::Attribute";
+  let convertFromStorage = "$_self";
+}
+
 /// The bounds of `kvern.slice`, one an axis.
 def Kvern_SliceBounds : ArrayAttrBase<
     CPred<"::llvm::all_of(::llvm::cast<::mlir::ArrayAttr>($_self), "

@@ -6,6 +6,14 @@
 
 include "dialect/KvernAttrs.td"
 
+defvar Kvern_TypeConstraints = [{
+    Constraints:
+
+    - type_c1: the element type is one of those
+    - type_c2: static sizes are 0 or more
+    - type_c3: static sizes other than 0 multiply to less than 2^60
+}];
+
 class Kvern_ShapedType<string name, string typeMnemonic>
     : TypeDef<Kvern_Dialect, name> {
   let mnemonic = typeMnemonic;
@@ -36,7 +44,8 @@ def Kvern_TensorType : Kvern_ShapedType<"Tensor", "tensor"> {
     ```mlir
     !kvern.tensor<[batch, 64, batch * 5 + 1], f32, cpu:0>
     ```
-  }];
+
+  }] # Kvern_TypeConstraints;
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
     /// The same device and element type with other sizes.
@@ -50,12 +59,13 @@ def Kvern_BufferType : Kvern_ShapedType<"Buffer", "buffer"> {
   let summary = "Memory that is changed in place";
   let description = [{
     Memory owned by the caller that ops read and write; the order of those ops
-    is kept by their memory effects.
+    is kept by their memory effects. Element types are those of a tensor.
 
     ```mlir
     !kvern.buffer<[pages, 16], bf16, cpu:0>
     ```
-  }];
+
+  }] # Kvern_TypeConstraints;
   let extraClassDeclaration = [{
     int64_t getRank() const { return getShape().size(); }
     /// The tensor that a load of the whole buffer gives.

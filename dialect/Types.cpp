@@ -1,7 +1,7 @@
 //===- Types.cpp - Shapes, devices, tensors, buffers ----------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "dialect/Kvern.h"
+#include "dialect/Inference.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -34,7 +34,8 @@ void KvernDialect::registerTypes() {
 //===----------------------------------------------------------------------===//
 
 /// `[` (dim (`,` dim)*)? `]`
-static ParseResult parseDims(AsmParser &parser, SmallVectorImpl<DimAttr> &dims) {
+static ParseResult parseDims(AsmParser &parser,
+                             SmallVectorImpl<DimAttr> &dims) {
   return parser.parseCommaSeparatedList(
       AsmParser::Delimiter::Square, [&]() -> ParseResult {
         FailureOr<DimAttr> dim = DimAttr::parseExpr(parser);
@@ -46,18 +47,7 @@ static ParseResult parseDims(AsmParser &parser, SmallVectorImpl<DimAttr> &dims) 
       });
 }
 
-static void printDims(raw_ostream &os, ArrayRef<DimAttr> dims) {
-  os << '[';
-  llvm::interleaveComma(dims, os, [&](DimAttr dim) { dim.printExpr(os); });
-  os << ']';
-}
-
-std::string ShapeAttr::str() const {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printDims(os, getDims());
-  return text;
-}
+std::string ShapeAttr::str() const { return toString(getDims()); }
 
 Attribute ShapeAttr::parse(AsmParser &parser, Type) {
   SmallVector<DimAttr> dims;
@@ -68,9 +58,7 @@ Attribute ShapeAttr::parse(AsmParser &parser, Type) {
 }
 
 void ShapeAttr::print(AsmPrinter &printer) const {
-  printer << '<';
-  printDims(printer.getStream(), getDims());
-  printer << '>';
+  printer << '<' << toString(getDims()) << '>';
 }
 
 //===----------------------------------------------------------------------===//
@@ -93,7 +81,8 @@ static FailureOr<DeviceAttr> parseDevice(AsmParser &parser) {
     return failure();
   }
   if (id < 0) {
-    return parser.emitError(loc, "expected a device index of 0 or more, but got ")
+    return parser.emitError(loc,
+                            "expected a device index of 0 or more, but got ")
            << id;
   }
   return DeviceAttr::get(parser.getContext(),
@@ -142,22 +131,45 @@ static bool isElementType(Type type) {
              Float8E4M3FNUZType, Float8E5M2Type, Float8E5M2FNUZType>(type);
 }
 
-static LogicalResult
-verifyShaped(function_ref<InFlightDiagnostic()> emitError,
-             ArrayRef<DimAttr> shape, Type elementType) {
+std::string kvern::getTypeError(ArrayRef<DimAttr> shape, Type elementType) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  // type_c1
   if (!isElementType(elementType)) {
-    return emitError() << "expected an element type of i1, i8 to i64, ui8 to "
-                          "ui64, f16, bf16, f32, f64 or an 8- or 4-bit float, "
-                          "but got "
-                       << elementType;
+    os << "expected an element type of i1, i8 to i64, ui8 to ui64, f16, bf16, "
+          "f32, f64 or an 8- or 4-bit float, but got '"
+       << elementType << "'";
+    return text;
   }
+  // Below this, bytes and strides can be counted in 63 bits.
+  constexpr int64_t maxElements = int64_t(1) << 60;
+  int64_t elements = 1;
+  bool overflows = false;
   for (auto [axis, dim] : llvm::enumerate(shape)) {
-    if (std::optional<int64_t> size = dim.getStaticValue(); size && *size < 0) {
-      return emitError() << "expected sizes of 0 or more, but got " << *size
-                         << " at axis " << axis;
+    std::optional<int64_t> size = dim.getStaticValue();
+    if (!size) {
+      continue;
     }
+    // type_c2
+    if (*size < 0) {
+      os << "expected sizes of 0 or more, but got " << *size << " at axis "
+         << axis;
+      return text;
+    }
+    overflows |= *size != 0 && (llvm::MulOverflow(elements, *size, elements) ||
+                                elements >= maxElements);
   }
-  return success();
+  // type_c3
+  if (overflows) {
+    os << "expected less than 2^60 elements, but got " << toString(shape);
+  }
+  return text;
+}
+
+static LogicalResult verifyShaped(function_ref<InFlightDiagnostic()> emitError,
+                                  ArrayRef<DimAttr> shape, Type elementType) {
+  std::string text = getTypeError(shape, elementType);
+  return text.empty() ? success() : emitError() << text;
 }
 
 /// `<` dims `,` element-type `,` device `>`
@@ -179,10 +191,8 @@ template <typename ShapedT> static Type parseShaped(AsmParser &parser) {
 
 template <typename ShapedT>
 static void printShaped(AsmPrinter &printer, ShapedT type) {
-  printer << '<';
-  printDims(printer.getStream(), type.getShape());
-  printer << ", " << type.getElementType() << ", " << type.getDevice().str()
-          << '>';
+  printer << '<' << toString(type.getShape()) << ", " << type.getElementType()
+          << ", " << type.getDevice().str() << '>';
 }
 
 LogicalResult
@@ -197,17 +207,16 @@ Type kvern::TensorType::parse(AsmParser &parser) {
 void kvern::TensorType::print(AsmPrinter &printer) const {
   printShaped(printer, *this);
 }
-kvern::TensorType
-kvern::TensorType::withShape(ArrayRef<DimAttr> shape) const {
+kvern::TensorType kvern::TensorType::withShape(ArrayRef<DimAttr> shape) const {
   return get(shape, getElementType(), getDevice());
 }
 kvern::TensorType kvern::TensorType::withElementType(Type elementType) const {
   return get(getShape(), elementType, getDevice());
 }
 
-LogicalResult
-BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
-                   ArrayRef<DimAttr> shape, Type elementType, DeviceAttr) {
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<DimAttr> shape, Type elementType,
+                                 DeviceAttr) {
   return verifyShaped(emitError, shape, elementType);
 }
 Type BufferType::parse(AsmParser &parser) {

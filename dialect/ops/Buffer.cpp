@@ -21,6 +21,7 @@ LogicalResult BufferLoadOp::inferReturnTypes(MLIRContext *,
                                              Adaptor adaptor,
                                              SmallVectorImpl<Type> &results) {
   auto type = dyn_cast<BufferType>(adaptor.getBuffer().getType());
+  // A verifier has reported it.
   if (!type) {
     return InferError(location, getOperationName())(
         "expected a buffer, but got ", adaptor.getBuffer().getType());
@@ -33,10 +34,15 @@ LogicalResult BufferLoadOp::inferReturnTypes(MLIRContext *,
 static LogicalResult verifyStore(Operation *op, BufferType destination,
                                  kvern::TensorType source,
                                  ArrayRef<DimAttr> shape) {
-  auto expected = destination.asTensor().withShape(shape);
-  if (source != expected) {
+  SmallVector<Type, 1> expected;
+  if (failed(addResult({op->getLoc(), op->getName().getStringRef()},
+                       destination.asTensor(), shape, expected))) {
+    return failure();
+  }
+  // buffer_store_c1, buffer_store_slice_c1
+  if (source != expected.front()) {
     return op->emitOpError("expected a source of type ")
-           << expected << ", but got " << source;
+           << expected.front() << ", but got " << source;
   }
   return success();
 }
@@ -53,8 +59,7 @@ LogicalResult BufferStoreSliceOp::verify() {
   auto source = cast<kvern::TensorType>(getSource().getType());
   // The sizes of axes with run-time bounds are those of the source.
   SmallVector<Attribute> outDims;
-  for (auto [i, bounds] :
-       llvm::enumerate(llvm::zip(getStarts(), getStops()))) {
+  for (auto [i, bounds] : llvm::enumerate(llvm::zip(getStarts(), getStops()))) {
     auto [start, stop] = bounds;
     bool isRuntime = isa<UnitAttr>(start) || isa<UnitAttr>(stop);
     if (isRuntime && i < source.getShape().size()) {
@@ -63,10 +68,10 @@ LogicalResult BufferStoreSliceOp::verify() {
       outDims.push_back(UnitAttr::get(getContext()));
     }
   }
-  auto shape = inferSliceShape({getLoc(), getOperationName()},
-                               destination.getShape(), getStarts(), getStops(),
-                               getSteps(), ArrayAttr::get(getContext(), outDims),
-                               getBounds());
+  auto shape =
+      inferSliceShape({getLoc(), getOperationName()}, destination.getShape(),
+                      getStarts(), getStops(), getSteps(),
+                      ArrayAttr::get(getContext(), outDims), getBounds());
   if (failed(shape)) {
     return failure();
   }

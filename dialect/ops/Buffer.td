@@ -26,6 +26,10 @@ def Kvern_BufferStoreOp : Kvern_Op<"buffer_store"> {
   let description = [{
     The buffer holds the elements of `source` from now on.
 
+    Constraints:
+
+    - buffer_store_c1: `source` has the type that a load of the buffer gives
+
     ```mlir
     kvern.buffer_store %0, %1 : !kvern.buffer<[n], f32, cpu:0>, !kvern.tensor<[n], f32, cpu:0>
     ```
@@ -41,7 +45,13 @@ def Kvern_BufferStoreSliceOp : Kvern_Op<"buffer_store_slice"> {
   let summary = "Overwrites a part of a buffer";
   let description = [{
     The part that `kvern.slice` with the same bounds would read holds the
-    elements of `source`, which has the shape of that slice.
+    elements of `source`. The sizes of axes with run-time bounds are those of
+    `source`.
+
+    Constraints:
+
+    - buffer_store_slice_c1: `source` has the type that the slice gives
+    - those of `kvern.slice`
 
     ```mlir
     kvern.buffer_store_slice %0, %1 {starts = [#kvern.dim<0>], stops = [#kvern.dim<2>], steps = array<i64: 1>} : !kvern.buffer<[n], f32, cpu:0>, !kvern.tensor<[2], f32, cpu:0>

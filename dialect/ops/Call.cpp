@@ -3,6 +3,8 @@
 
 #include "dialect/ops/Call.h"
 
+#include "dialect/Inference.h"
+
 using namespace mlir;
 using namespace kvern;
 
@@ -51,6 +53,9 @@ Type kvern::substitute(Type type, const DimMapping &mapping) {
       return {};
     }
   }
+  if (!getTypeError(shape, parts->elementType).empty()) {
+    return {};
+  }
   if (isa<kvern::TensorType>(type)) {
     return kvern::TensorType::get(shape, parts->elementType, parts->device);
   }
@@ -62,16 +67,18 @@ kvern::matchArguments(func::FuncOp callee, TypeRange operands,
                       DictionaryAttr given,
                       function_ref<InFlightDiagnostic()> emitError) {
   TypeRange arguments = callee.getArgumentTypes();
+  // call_c2
   if (arguments.size() != operands.size()) {
-    return emitError() << "expected " << arguments.size()
-                       << " operands for @" << callee.getSymName()
-                       << ", but got " << operands.size();
+    return emitError() << "expected " << arguments.size() << " operands for @"
+                       << callee.getSymName() << ", but got "
+                       << operands.size();
   }
   // Bare names are bound where they first stand; everything else must agree.
   DimMapping mapping;
   if (given) {
     for (NamedAttribute entry : given) {
       auto dim = dyn_cast<DimAttr>(entry.getValue());
+      // call_c3
       if (!dim) {
         return emitError() << "expected a dim for " << entry.getName()
                            << ", but got " << entry.getValue();
@@ -91,9 +98,9 @@ kvern::matchArguments(func::FuncOp callee, TypeRange operands,
       }
     }
   }
-  for (auto [i, argument, operand] :
-       llvm::enumerate(arguments, operands)) {
+  for (auto [i, argument, operand] : llvm::enumerate(arguments, operands)) {
     Type expected = substitute(argument, mapping);
+    // call_c4
     if (expected != operand) {
       InFlightDiagnostic diagnostic =
           emitError() << "expected operand " << i << " of @"
@@ -111,16 +118,19 @@ FailureOr<SmallVector<Type>>
 kvern::inferCallResults(func::FuncOp callee, TypeRange operands,
                         DictionaryAttr given,
                         function_ref<InFlightDiagnostic()> emitError) {
-  FailureOr<DimMapping> mapping = matchArguments(callee, operands, given, emitError);
+  FailureOr<DimMapping> mapping =
+      matchArguments(callee, operands, given, emitError);
   if (failed(mapping)) {
     return failure();
   }
   SmallVector<Type> results;
   for (Type type : callee.getResultTypes()) {
     results.push_back(substitute(type, *mapping));
+    // call_c5
     if (!results.back()) {
-      return emitError() << "a result size of @" << callee.getSymName()
-                         << " overflows 64 bits";
+      return emitError() << "expected result " << results.size() - 1 << " of @"
+                         << callee.getSymName() << " to be " << type
+                         << ", which has no valid sizes here";
     }
   }
   return results;
@@ -129,6 +139,7 @@ kvern::inferCallResults(func::FuncOp callee, TypeRange operands,
 LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto callee =
       symbols.lookupNearestSymbolFrom<func::FuncOp>(*this, getCalleeAttr());
+  // call_c1
   if (!callee) {
     return emitOpError("expected a function named @")
            << getCallee() << ", but there is none";
@@ -143,6 +154,7 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(results)) {
     return failure();
   }
+  // call_c6
   if (TypeRange(*results) != getResultTypes()) {
     return emitOpError("expected results ")
            << *results << ", but got " << getResultTypes();

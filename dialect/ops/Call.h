@@ -11,7 +11,7 @@ namespace kvern {
 using DimMapping = llvm::DenseMap<mlir::StringAttr, DimAttr>;
 
 /// `type` with its dimension names replaced; types without dimensions stay.
-/// Null when a size overflows.
+/// Null when a size overflows or is negative.
 mlir::Type substitute(mlir::Type type, const DimMapping &mapping);
 
 /// The mapping from the dimension names of the arguments of `callee` to

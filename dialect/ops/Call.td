@@ -18,6 +18,15 @@ def Kvern_CallOp : Kvern_Op<"call",
     the part of it that the arguments do not give. Placeholder weights of the
     callee are named `prefix` plus their own name.
 
+    Constraints:
+
+    - call_c1: `callee` is a function
+    - call_c2: there are as many operands as arguments
+    - call_c3: the values of `dims` are dims
+    - call_c4: the operands have the types of the arguments under the mapping
+    - call_c5: the result types of the callee are valid under the mapping
+    - call_c6: the results have these types
+
     ```mlir
     %1 = kvern.call @block(%0) {prefix = "layers.0."} : (!kvern.tensor<[n, 64], f32, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
     ```

@@ -29,8 +29,11 @@ def Kvern_CheckSizesOp : Kvern_CheckOp<"sizes"> {
 def Kvern_CheckIndicesOp : Kvern_CheckOp<"indices"> {
   let summary = "Indices within a size";
   let description = [{
-    Holds when `-size <= lowest` and `highest < size`. Both are `i64` tensors of
-    one element.
+    Holds when `-size <= lowest` and `highest < size`.
+
+    Constraints:
+
+    - check_indices_c1: `lowest` and `highest` are `i64` tensors of one element
 
     ```mlir
     kvern.check.indices %0, %1 {size = #kvern.dim<1000>, axis = 0 : i64} : !kvern.tensor<[1], i64, cpu:0>, !kvern.tensor<[1], i64, cpu:0>
@@ -40,6 +43,7 @@ def Kvern_CheckIndicesOp : Kvern_CheckOp<"indices"> {
                        Kvern_DimAttr:$size, I64Attr:$axis);
   let assemblyFormat =
       "$lowest `,` $highest attr-dict `:` qualified(type($lowest)) `,` qualified(type($highest))";
+  let hasVerifier = 1;
 }
 
 def Kvern_CheckSliceOp : Kvern_CheckOp<"slice"> {
@@ -48,16 +52,23 @@ def Kvern_CheckSliceOp : Kvern_CheckOp<"slice"> {
     Brings the bounds of one axis into range as `kvern.slice` does and binds or
     checks the name of its size: `count` is bound to the number of elements when
     it is a name that has no value yet; else it must be equal to it. A bound that
-    is not a dim is the next of `bounds`.
+    is `unit` is the next of `bounds`.
+
+    Constraints:
+
+    - check_slice_c1: there are as many `bounds` as bounds that are `unit`
+    - check_slice_c2: `bounds` are scalars
+    - check_slice_c3: `step` is not 0 or -2^63
 
     ```mlir
     kvern.check.slice %0 {size = #kvern.dim<n>, start = #kvern.dim<0>, stop = unit, step = 1 : i64, count = #kvern.dim<m>, axis = 0 : i64} : !kvern.tensor<[], i64, cpu:0>
     ```
   }];
   let arguments = (ins Variadic<Kvern_IndexTensor>:$bounds, Kvern_DimAttr:$size,
-                       AnyAttr:$start, AnyAttr:$stop, I64Attr:$step,
-                       Kvern_DimAttr:$count, I64Attr:$axis);
-  let assemblyFormat = "$bounds attr-dict `:` type($bounds)";
+                       Kvern_SliceBound:$start, Kvern_SliceBound:$stop,
+                       I64Attr:$step, Kvern_DimAttr:$count, I64Attr:$axis);
+  let assemblyFormat = "$bounds attr-dict (`:` type($bounds)^)?";
+  let hasVerifier = 1;
 }
 
 #endif // KVERN_OPS_CHECK_TD

@@ -16,61 +16,61 @@ void KvernDialect::registerConstantOps() {
       >();
 }
 
-LogicalResult
-ConstantOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
-                             Adaptor adaptor, SmallVectorImpl<Type> &results) {
-  ShapedType type = adaptor.getValue().getShapedType();
+LogicalResult ConstantOp::inferReturnTypes(MLIRContext *context,
+                                           std::optional<Location> loc,
+                                           Adaptor adaptor,
+                                           SmallVectorImpl<Type> &results) {
+  InferError error(loc, getOperationName());
+  auto type = dyn_cast<RankedTensorType>(adaptor.getValue().getType());
+  // constant_c1
+  if (!type || !type.hasStaticShape() || type.getEncoding()) {
+    return error("expected a value of a plain tensor type of static shape, but "
+                 "got ",
+                 adaptor.getValue().getType());
+  }
+  // constant_c2
+  if (!isa<DenseElementsAttr, DenseResourceElementsAttr>(adaptor.getValue())) {
+    return error("expected a value that is dense or a dense_resource");
+  }
   SmallVector<DimAttr> shape;
   for (int64_t size : type.getShape()) {
     shape.push_back(DimAttr::getStatic(context, size));
   }
-  auto result = kvern::TensorType::getChecked(
-      [&] {
-        return mlir::emitError(loc.value_or(UnknownLoc::get(context)))
-               << "'" << getOperationName() << "' op ";
-      },
-      context, ArrayRef<DimAttr>(shape), type.getElementType(),
-      adaptor.getDevice());
-  if (!result) {
-    return failure();
-  }
-  results.push_back(result);
-  return success();
+  // constant_c3
+  return addResult(error, shape, type.getElementType(), adaptor.getDevice(),
+                   results);
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
 
-LogicalResult
-RangeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
-                          Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult RangeOp::inferReturnTypes(MLIRContext *context,
+                                        std::optional<Location> loc,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
   Type type = adaptor.getStart().getType();
+  // range_c1
   if (type != adaptor.getStep().getType()) {
-    return error("expected start and step of one type, but got ", type,
-                 " and ", adaptor.getStep().getType());
+    return error("expected start and step of one type, but got ", type, " and ",
+                 adaptor.getStep().getType());
   }
-  if (!isa<FloatType, IntegerType>(type) || type.isInteger(1)) {
+  // range_c2
+  if (!isa<FloatAttr, IntegerAttr>(adaptor.getStart()) ||
+      !isa<FloatAttr, IntegerAttr>(adaptor.getStep()) || type.isInteger(1)) {
     return error("expected start and step to be numbers, but got ", type);
   }
-  auto result = kvern::TensorType::getChecked(
-      [&] {
-        return mlir::emitError(loc.value_or(UnknownLoc::get(context)))
-               << "'" << getOperationName() << "' op ";
-      },
-      context, ArrayRef<DimAttr>(adaptor.getSize()), type,
-      adaptor.getDevice());
-  if (!result) {
-    return failure();
-  }
-  results.push_back(result);
-  return success();
+  // range_c3
+  return addResult(error, adaptor.getSize(), type, adaptor.getDevice(),
+                   results);
 }
 
 LogicalResult WeightOp::verify() {
+  // weight_c1
   if (getName().empty()) {
     return emitOpError("expected a name that is not empty");
   }
   for (DimAttr dim : cast<kvern::TensorType>(getType()).getShape()) {
+    // weight_c2
     if (!dim.isStatic()) {
       return emitOpError("expected weight ")
              << getName() << " to have static sizes, but got " << dim.str();

@@ -17,9 +17,10 @@ void KvernDialect::registerContractionOps() {
       >();
 }
 
-LogicalResult
-MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                           Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> location,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   if (failed(types) || failed(checkSameDevice(error, *types)) ||
@@ -28,13 +29,15 @@ MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
   }
   ArrayRef<DimAttr> lhs = types->front().getShape();
   ArrayRef<DimAttr> rhs = types->back().getShape();
+  // matmul_c1
   if (lhs.size() < 2 || rhs.size() < 2) {
-    return error("expected operands of rank 2 or more, but got ",
-                 toString(lhs), " and ", toString(rhs));
+    return error("expected operands of rank 2 or more, but got ", toString(lhs),
+                 " and ", toString(rhs));
   }
   bool transposed = adaptor.getTransposeRhs();
   DimAttr k = rhs[rhs.size() - (transposed ? 1 : 2)];
   DimAttr n = rhs[rhs.size() - (transposed ? 2 : 1)];
+  // matmul_c2
   if (lhs.back() != k) {
     return error("expected the last size of lhs ", toString(lhs),
                  " to be the contracted size of rhs ", toString(rhs),
@@ -49,8 +52,7 @@ MatmulOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
   }
   shape->push_back(lhs[lhs.size() - 2]);
   shape->push_back(n);
-  results.push_back(types->front().withShape(*shape));
-  return success();
+  return addResult(error, types->front(), *shape, results);
 }
 
 namespace {

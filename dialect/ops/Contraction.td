@@ -13,6 +13,11 @@ def Kvern_MatmulOp : Kvern_ComputeOp<"matmul", "Contraction"> {
     leading axes broadcast. With `transpose_rhs` the right operand is stored as
     `[..., n, k]`. `f16` and `bf16` accumulate in `f32`; integers modulo 2^bits.
 
+    Constraints:
+  }] # Kvern_Broadcast # [{
+    - matmul_c1: the operands have rank 2 or more
+    - matmul_c2: the sizes along k are provably equal
+
     ```mlir
     %2 = kvern.matmul %0, %1 : (!kvern.tensor<[b, m, 64], f32, cpu:0>, !kvern.tensor<[64, 32], f32, cpu:0>) -> !kvern.tensor<[b, m, 32], f32, cpu:0>
     ```

@@ -48,42 +48,40 @@ LogicalResult kvern::inferPredicate(std::optional<Location> location,
   return success();
 }
 
-static FailureOr<kvern::TensorType> broadcast(InferError error,
-                                              ValueRange operands) {
-  auto types = getTensorTypes(error, operands);
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+/// The sizes of two operands of one element type.
+static FailureOr<SmallVector<DimAttr>>
+broadcast(InferError error, ArrayRef<kvern::TensorType> types) {
+  if (failed(checkSameDevice(error, types)) ||
+      failed(checkSameElementType(error, types))) {
     return failure();
   }
-  kvern::TensorType lhs = types->front();
-  auto shape =
-      broadcastShapes(error, lhs.getShape(), types->back().getShape());
-  if (failed(shape)) {
-    return failure();
-  }
-  return lhs.withShape(*shape);
+  return broadcastShapes(error, types.front().getShape(),
+                         types.back().getShape());
 }
 
 LogicalResult kvern::inferBroadcast(std::optional<Location> location,
                                     StringRef opName, ValueRange operands,
                                     InferResults &results) {
-  auto type = broadcast({location, opName}, operands);
-  if (failed(type)) {
+  InferError error(location, opName);
+  auto types = getTensorTypes(error, operands);
+  if (failed(types)) {
     return failure();
   }
-  results.push_back(*type);
-  return success();
+  auto shape = broadcast(error, *types);
+  if (failed(shape)) {
+    return failure();
+  }
+  return addResult(error, types->front(), *shape, results);
 }
 
 LogicalResult kvern::inferCompare(std::optional<Location> location,
                                   StringRef opName, ValueRange operands,
                                   InferResults &results) {
-  auto type = broadcast({location, opName}, operands);
-  if (failed(type)) {
+  if (failed(inferBroadcast(location, opName, operands, results))) {
     return failure();
   }
-  results.push_back(
-      type->withElementType(IntegerType::get(type->getContext(), 1)));
+  auto type = cast<kvern::TensorType>(results.back());
+  results.back() = type.withElementType(IntegerType::get(type.getContext(), 1));
   return success();
 }
 
@@ -92,29 +90,30 @@ LogicalResult kvern::inferWhere(std::optional<Location> location,
                                 InferResults &results) {
   InferError error(location, opName);
   auto types = getTensorTypes(error, operands);
-  auto values = broadcast(error, operands.drop_front());
-  if (failed(types) || failed(values) ||
-      failed(checkSameDevice(error, *types))) {
+  if (failed(types) || failed(checkSameDevice(error, *types))) {
     return failure();
   }
-  auto shape =
-      broadcastShapes(error, types->front().getShape(), values->getShape());
+  auto values = broadcast(error, ArrayRef(*types).drop_front());
+  if (failed(values)) {
+    return failure();
+  }
+  auto shape = broadcastShapes(error, types->front().getShape(), *values);
   if (failed(shape)) {
     return failure();
   }
-  results.push_back(values->withShape(*shape));
-  return success();
+  return addResult(error, types->back(), *shape, results);
 }
 
-LogicalResult
-GeluOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                         Adaptor adaptor, InferResults &results) {
+LogicalResult GeluOp::inferReturnTypes(MLIRContext *,
+                                       std::optional<Location> location,
+                                       Adaptor adaptor, InferResults &results) {
   return inferSameType(location, getOperationName(), adaptor.getOperands(),
                        results);
 }
 
 LogicalResult GeluOp::verify() {
   StringRef form = getApproximate();
+  // gelu_c1
   if (form != "none" && form != "tanh" && form != "quick") {
     return emitOpError("expected approximate to be none, tanh or quick, but "
                        "got ")
@@ -123,27 +122,18 @@ LogicalResult GeluOp::verify() {
   return success();
 }
 
-LogicalResult
-CastOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                         Adaptor adaptor, InferResults &results) {
+LogicalResult CastOp::inferReturnTypes(MLIRContext *,
+                                       std::optional<Location> location,
+                                       Adaptor adaptor, InferResults &results) {
   InferError error(location, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   if (failed(types)) {
     return failure();
   }
   kvern::TensorType type = types->front();
-  auto emit = [&]() -> InFlightDiagnostic {
-    return mlir::emitError(location.value_or(UnknownLoc::get(type.getContext())))
-           << "'" << getOperationName() << "' op ";
-  };
-  auto result = kvern::TensorType::getChecked(
-      emit, type.getContext(), type.getShape(), adaptor.getDtype(),
-      type.getDevice());
-  if (!result) {
-    return failure();
-  }
-  results.push_back(result);
-  return success();
+  // cast_c1
+  return addResult(error, type.getShape(), adaptor.getDtype(), type.getDevice(),
+                   results);
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,7 +149,8 @@ OpFoldResult CastOp::fold(FoldAdaptor adaptor) {
   auto to = dyn_cast<IntegerType>(getDtype());
   auto from = elements ? dyn_cast<IntegerType>(elements.getElementType())
                        : IntegerType();
-  if (!from || !to || from.getWidth() == 1 || to.getWidth() == 1) {
+  if (!from || !to || from.getWidth() == 1 || to.getWidth() == 1 ||
+      !isShapeArithmetic(elements)) {
     return {};
   }
   return elements.mapValues(to, [&](const APInt &value) {
@@ -189,12 +180,13 @@ static bool isSplat(Attribute operand, int64_t value) {
 }
 
 /// Folds two equally shaped integer constants, as shape arithmetic makes them.
+/// Data is not folded: the result would have to be stored as well.
 template <typename Fn>
 static Attribute foldIntegers(Attribute lhs, Attribute rhs, Fn fn) {
   auto a = dyn_cast_or_null<DenseIntElementsAttr>(lhs);
   auto b = dyn_cast_or_null<DenseIntElementsAttr>(rhs);
   if (!a || !b || a.getType() != b.getType() ||
-      a.getElementType().isInteger(1)) {
+      a.getElementType().isInteger(1) || !isShapeArithmetic(a)) {
     return {};
   }
   SmallVector<APInt> values;

@@ -98,6 +98,10 @@ def Kvern_GeluOp : Kvern_ComputeOp<"gelu", "Elementwise"> {
     - `tanh`: `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))`
     - `quick`: `x * sigmoid(1.702 x)`
 
+    Constraints:
+
+    - gelu_c1: `approximate` is one of those
+
     ```mlir
     %1 = kvern.gelu %0 {approximate = "tanh"} : (!kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[n], f32, cpu:0>
     ```
@@ -144,6 +148,10 @@ def Kvern_CastOp : Kvern_ComputeOp<"cast", "Elementwise"> {
     even. Float to integer: towards zero; what does not fit saturates and NaN
     gives 0. Integer to integer: modulo 2^bits. To `i1`: `x != 0`.
 
+    Constraints:
+
+    - cast_c1: `dtype` is an element type of tensors
+
     ```mlir
     %1 = kvern.cast %0 {dtype = bf16} : (!kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[n], bf16, cpu:0>
     ```
@@ -171,8 +179,10 @@ class Kvern_BinaryOp<string mnemonic, Type operand, string what, string formula,
   let description = "\n    " # formula # [{
 
     The operands have one element type and one device; their shapes are aligned
-    at the last axis and broadcast: two sizes must be equal, or one of them 1 or
-    absent.
+    at the last axis and broadcast.
+
+    Constraints:
+  }] # Kvern_Broadcast # [{
 
     ```mlir
     %2 = kvern.}] # mnemonic # [{ %0, %1 : (!kvern.tensor<[n, 4], f32, cpu:0>, !kvern.tensor<[4], f32, cpu:0>) -> !kvern.tensor<[n, 4], f32, cpu:0>
@@ -189,6 +199,9 @@ class Kvern_CompareOp<string mnemonic, Type operand, string what, string formula
     Broadcasts like `kvern.add`; the result is `i1`. A comparison with NaN is
     false, except that NaN is not equal to anything.
 
+    Constraints:
+  }] # Kvern_Broadcast # [{
+
     ```mlir
     %2 = kvern.}] # mnemonic # [{ %0, %1 : (!kvern.tensor<[n, 4], f32, cpu:0>, !kvern.tensor<[4], f32, cpu:0>) -> !kvern.tensor<[n, 4], i1, cpu:0>
     ```
@@ -200,6 +213,9 @@ class Kvern_LogicalOp<string mnemonic, string what, string formula>
                          [Commutative]> {
   let summary = what;
   let description = "\n    " # formula # [{ Broadcasts like `kvern.add`.
+
+    Constraints:
+  }] # Kvern_Broadcast # [{
 
     ```mlir
     %2 = kvern.}] # mnemonic # [{ %0, %1 : (!kvern.tensor<[n], i1, cpu:0>, !kvern.tensor<[n], i1, cpu:0>) -> !kvern.tensor<[n], i1, cpu:0>
@@ -255,6 +271,9 @@ def Kvern_WhereOp : Kvern_ElementwiseOp<"where", "inferWhere"> {
   let description = [{
     `x` where `condition` is true, else `y`. All three broadcast; `x` and `y`
     have one element type.
+
+    Constraints:
+  }] # Kvern_Broadcast # [{
 
     ```mlir
     %3 = kvern.where %0, %1, %2 : (!kvern.tensor<[n], i1, cpu:0>, !kvern.tensor<[n], f32, cpu:0>, !kvern.tensor<[], f32, cpu:0>) -> !kvern.tensor<[n], f32, cpu:0>

@@ -10,6 +10,8 @@ def Kvern_Frame : Type<CPred<"::llvm::isa<::mlir::LLVM::LLVMPointerType>($_self)
                        "pointer to the frame of a run",
                        "::mlir::LLVM::LLVMPointerType">;
 
+def Kvern_HostIndex : ConfinedAttr<I64Attr, [IntNonNegative]>;
+
 /// What the host program asks of the runtime. These ops appear in stage
 /// `kernels` and are gone in stage `target`.
 class Kvern_HostOp<string mnemonic, list<Trait> traits = []>
@@ -24,9 +26,9 @@ def Kvern_HostSymbolOp : Kvern_HostOp<"symbol", [Pure]> {
     %n = kvern.host.symbol %frame[0] : !llvm.ptr
     ```
   }];
-  let arguments = (ins Kvern_Frame:$frame, I64Attr:$index);
+  let arguments = (ins Kvern_Frame:$frame, Kvern_HostIndex:$index);
   let results = (outs Index:$result);
-  let assemblyFormat = "$frame `[` $index `]` attr-dict `:` type($frame)";
+  let assemblyFormat = "$frame `[` $index `]` attr-dict `:` qualified(type($frame))";
 }
 
 def Kvern_HostInputOp : Kvern_HostOp<"input", [Pure]> {
@@ -34,15 +36,20 @@ def Kvern_HostInputOp : Kvern_HostOp<"input", [Pure]> {
   let description = [{
     Input `index` of the program; `sizes` are its dynamic sizes.
 
+    Constraints:
+
+    - host_input_c1: there is one size for each dynamic size of the result
+
     ```mlir
     %x = kvern.host.input %frame[0](%n) : !llvm.ptr -> memref<?x64xf32>
     ```
   }];
   let arguments = (ins Kvern_Frame:$frame, Variadic<Index>:$sizes,
-                       I64Attr:$index);
+                       Kvern_HostIndex:$index);
   let results = (outs AnyMemRef:$result);
+  let hasVerifier = 1;
   let assemblyFormat =
-      "$frame `[` $index `]` `(` $sizes `)` attr-dict `:` type($frame) `->` type($result)";
+      "$frame `[` $index `]` `(` $sizes `)` attr-dict `:` qualified(type($frame)) `->` type($result)";
 }
 
 def Kvern_HostWeightOp : Kvern_HostOp<"weight", [Pure]> {
@@ -50,14 +57,19 @@ def Kvern_HostWeightOp : Kvern_HostOp<"weight", [Pure]> {
   let description = [{
     Weight `index` of the program.
 
+    Constraints:
+
+    - host_weight_c1: the sizes are static
+
     ```mlir
     %w = kvern.host.weight %frame[3] : !llvm.ptr -> memref<32x64xf32>
     ```
   }];
-  let arguments = (ins Kvern_Frame:$frame, I64Attr:$index);
+  let arguments = (ins Kvern_Frame:$frame, Kvern_HostIndex:$index);
   let results = (outs AnyMemRef:$result);
+  let hasVerifier = 1;
   let assemblyFormat =
-      "$frame `[` $index `]` attr-dict `:` type($frame) `->` type($result)";
+      "$frame `[` $index `]` attr-dict `:` qualified(type($frame)) `->` type($result)";
 }
 
 def Kvern_HostOutputOp : Kvern_HostOp<"output"> {
@@ -66,15 +78,20 @@ def Kvern_HostOutputOp : Kvern_HostOp<"output"> {
     Asks the runtime for the memory of output `index`; `sizes` are its dynamic
     sizes.
 
+    Constraints:
+
+    - host_output_c1: there is one size for each dynamic size of the result
+
     ```mlir
     %y = kvern.host.output %frame[0](%n) : !llvm.ptr -> memref<?x32xf32>
     ```
   }];
   let arguments = (ins Kvern_Frame:$frame, Variadic<Index>:$sizes,
-                       I64Attr:$index);
+                       Kvern_HostIndex:$index);
   let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$result);
+  let hasVerifier = 1;
   let assemblyFormat =
-      "$frame `[` $index `]` `(` $sizes `)` attr-dict `:` type($frame) `->` type($result)";
+      "$frame `[` $index `]` `(` $sizes `)` attr-dict `:` qualified(type($frame)) `->` type($result)";
 }
 
 def Kvern_HostWorkspaceOp : Kvern_HostOp<"workspace"> {
@@ -88,9 +105,9 @@ def Kvern_HostWorkspaceOp : Kvern_HostOp<"workspace"> {
     ```
   }];
   let arguments = (ins Kvern_Frame:$frame, Index:$bytes);
-  let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$result);
+  let results = (outs Res<MemRefRankOf<[I8], [1]>, "", [MemAlloc]>:$result);
   let assemblyFormat =
-      "$frame `,` $bytes attr-dict `:` type($frame) `->` type($result)";
+      "$frame `,` $bytes attr-dict `:` qualified(type($frame)) `->` type($result)";
 }
 
 def Kvern_HostAllocOp : Kvern_HostOp<"alloc"> {
@@ -103,9 +120,9 @@ def Kvern_HostAllocOp : Kvern_HostOp<"alloc"> {
     ```
   }];
   let arguments = (ins Kvern_Frame:$frame, Index:$bytes);
-  let results = (outs Res<AnyMemRef, "", [MemAlloc]>:$result);
+  let results = (outs Res<MemRefRankOf<[I8], [1]>, "", [MemAlloc]>:$result);
   let assemblyFormat =
-      "$frame `,` $bytes attr-dict `:` type($frame) `->` type($result)";
+      "$frame `,` $bytes attr-dict `:` qualified(type($frame)) `->` type($result)";
 }
 
 def Kvern_HostCheckOp : Kvern_HostOp<"check"> {
@@ -114,14 +131,19 @@ def Kvern_HostCheckOp : Kvern_HostOp<"check"> {
     When `condition` is false, reports check `index` of the manifest with up to
     three values, and the run returns at once.
 
+    Constraints:
+
+    - host_check_c1: there are at most three values
+
     ```mlir
     kvern.host.check %frame, %ok[2](%got, %want) : !llvm.ptr
     ```
   }];
   let arguments = (ins Kvern_Frame:$frame, I1:$condition,
-                       Variadic<Index>:$values, I64Attr:$index);
+                       Variadic<Index>:$values, Kvern_HostIndex:$index);
+  let hasVerifier = 1;
   let assemblyFormat =
-      "$frame `,` $condition `[` $index `]` `(` $values `)` attr-dict `:` type($frame)";
+      "$frame `,` $condition `[` $index `]` `(` $values `)` attr-dict `:` qualified(type($frame))";
 }
 
 #endif // KVERN_OPS_HOST_TD

@@ -16,9 +16,10 @@ void KvernDialect::registerIndexingOps() {
       >();
 }
 
-LogicalResult
-GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                           Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> location,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   int64_t axis = adaptor.getAxis();
@@ -30,6 +31,5 @@ GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
   SmallVector<DimAttr> result(shape.take_front(axis));
   llvm::append_range(result, types->back().getShape());
   llvm::append_range(result, shape.drop_front(axis + 1));
-  results.push_back(types->front().withShape(result));
-  return success();
+  return addResult(error, types->front(), result, results);
 }

@@ -13,6 +13,9 @@ def Kvern_GatherOp : Kvern_ComputeOp<"gather", "Movement"> {
     axes before `axis` and b those after it (ONNX Gather). A negative index
     counts from the end; an index out of range is an error when the graph runs.
 
+    Constraints:
+  }] # Kvern_SameDevice # Kvern_Axis # [{
+
     ```mlir
     %2 = kvern.gather %0, %1 {axis = 0 : i64} : (!kvern.tensor<[1000, 64], f32, cpu:0>, !kvern.tensor<[n], i64, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
     ```

@@ -26,11 +26,12 @@ static LogicalResult inferNorm(InferError error, ValueRange operands,
     return failure();
   }
   ArrayRef<DimAttr> shape = types->front().getShape();
+  // rms_norm_c2, layer_norm_c2
   if (shape.empty()) {
     return error("expected an operand of rank 1 or more, but got a scalar");
   }
-  for (auto [name, type] :
-       llvm::zip(names, ArrayRef(*types).drop_front())) {
+  for (auto [name, type] : llvm::zip(names, ArrayRef(*types).drop_front())) {
+    // rms_norm_c1, layer_norm_c1
     if (type.getRank() != 1 || type.getShape()[0] != shape.back()) {
       return error("expected ", name, " of shape [", shape.back().str(),
                    "], but got ", toString(type.getShape()));
@@ -40,17 +41,18 @@ static LogicalResult inferNorm(InferError error, ValueRange operands,
   return success();
 }
 
-LogicalResult
-RmsNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                            Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult RmsNormOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> location,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
   return inferNorm({location, getOperationName()}, adaptor.getOperands(),
                    {"weight"}, results);
 }
 
-LogicalResult
-LayerNormOp::inferReturnTypes(MLIRContext *, std::optional<Location> location,
-                              Adaptor adaptor,
-                              SmallVectorImpl<Type> &results) {
+LogicalResult LayerNormOp::inferReturnTypes(MLIRContext *,
+                                            std::optional<Location> location,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &results) {
   return inferNorm({location, getOperationName()}, adaptor.getOperands(),
                    {"gamma", "beta"}, results);
 }

@@ -15,6 +15,11 @@ def Kvern_RmsNormOp : Kvern_ComputeOp<"rms_norm", "Norm"> {
     `multiply_before_cast`, else `cast(r) * (weight + weight_offset)`. `weight`
     is rank 1, as long as the last axis.
 
+    Constraints:
+  }] # Kvern_SameElementType # [{
+    - rms_norm_c1: `weight` has shape [last size of x]
+    - rms_norm_c2: x has rank 1 or more
+
     ```mlir
     %2 = kvern.rms_norm %0, %1 {epsilon = 1.0e-5 : f64} : (!kvern.tensor<[n, 64], f32, cpu:0>, !kvern.tensor<[64], f32, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
     ```
@@ -35,6 +40,11 @@ def Kvern_LayerNormOp : Kvern_ComputeOp<"layer_norm", "Norm"> {
     `(x - mean(x)) / sqrt(var(x) + epsilon) * gamma + beta`, computed in `f32`
     (`f64` for `f64`) with the biased variance. `gamma` and `beta` are rank 1,
     as long as the last axis; `beta` may be left out.
+
+    Constraints:
+  }] # Kvern_SameElementType # [{
+    - layer_norm_c1: `gamma` and `beta` have shape [last size of x]
+    - layer_norm_c2: x has rank 1 or more
 
     ```mlir
     %3 = kvern.layer_norm %0, %1, %2 {epsilon = 1.0e-5 : f64} : (!kvern.tensor<[n, 64], f32, cpu:0>, !kvern.tensor<[64], f32, cpu:0>, !kvern.tensor<[64], f32, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>

@@ -48,6 +48,7 @@ LogicalResult kvern::inferArgReduction(std::optional<Location> location,
     return failure();
   }
   auto type = cast<kvern::TensorType>(results.back());
+  // arg_reduction_c1
   if (cast<kvern::TensorType>(x.getType()).getShape()[axis].isStatic(0)) {
     return InferError(location, opName)(
         "expected an axis with at least one element, but got size 0 at axis ",

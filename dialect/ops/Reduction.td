@@ -14,6 +14,10 @@ class Kvern_ReductionOp<string mnemonic, string infer, Type operand, string what
 
     `axis` counts from 0. `f16` and `bf16` are accumulated in `f32`.
 
+    Constraints:
+  }] # Kvern_Axis # !if(!eq(infer, "inferArgReduction"), [{
+    - arg_reduction_c1: the axis is not known to be empty}], "") # [{
+
     ```mlir
     %1 = kvern.}] # mnemonic # [{ %0 {axis = 1 : i64} : (!kvern.tensor<[n, 64], f32, cpu:0>) -> }]
     # !if(!eq(infer, "inferSameShape"),

@@ -25,6 +25,7 @@ void KvernDialect::registerShapeOps() {
 
 static LogicalResult checkNotNegative(InferError error, ShapeAttr shape) {
   for (DimAttr dim : shape.getDims()) {
+    // shape_c1
     if (std::optional<int64_t> size = dim.getStaticValue(); size && *size < 0) {
       return error("expected sizes of 0 or more, but got ", shape.str());
     }
@@ -32,9 +33,10 @@ static LogicalResult checkNotNegative(InferError error, ShapeAttr shape) {
   return success();
 }
 
-LogicalResult
-ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
-                            Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *context,
+                                          std::optional<Location> loc,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   ShapeAttr shape = adaptor.getShape();
@@ -43,9 +45,11 @@ ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
   }
   DimAttr from = getNumElements(context, types->front().getShape());
   DimAttr to = getNumElements(context, shape.getDims());
+  // reshape_c1
   if (!from || !to) {
     return error("the number of elements overflows 64 bits");
   }
+  // reshape_c2
   if (from != to) {
     return error("expected shape ", shape.str(),
                  " to have as many elements as ",
@@ -55,13 +59,13 @@ ReshapeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
                      ? ""
                      : ", which are not provably equal; rebind first");
   }
-  results.push_back(types->front().withShape(shape.getDims()));
-  return success();
+  return addResult(error, types->front(), shape.getDims(), results);
 }
 
-LogicalResult
-SqueezeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
-                            Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult SqueezeOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> loc,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   int64_t axis = adaptor.getAxis();
@@ -70,19 +74,19 @@ SqueezeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
     return failure();
   }
   SmallVector<DimAttr> shape(types->front().getShape());
+  // squeeze_c1
   if (!shape[axis].isStatic(1)) {
     return error("expected size 1 at axis ", axis, " of ", toString(shape),
                  ", but got ", shape[axis].str());
   }
   shape.erase(shape.begin() + axis);
-  results.push_back(types->front().withShape(shape));
-  return success();
+  return addResult(error, types->front(), shape, results);
 }
 
-LogicalResult
-UnsqueezeOp::inferReturnTypes(MLIRContext *context,
-                              std::optional<Location> loc, Adaptor adaptor,
-                              SmallVectorImpl<Type> &results) {
+LogicalResult UnsqueezeOp::inferReturnTypes(MLIRContext *context,
+                                            std::optional<Location> loc,
+                                            Adaptor adaptor,
+                                            SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   int64_t axis = adaptor.getAxis();
@@ -92,13 +96,13 @@ UnsqueezeOp::inferReturnTypes(MLIRContext *context,
   }
   SmallVector<DimAttr> shape(types->front().getShape());
   shape.insert(shape.begin() + axis, DimAttr::getStatic(context, 1));
-  results.push_back(types->front().withShape(shape));
-  return success();
+  return addResult(error, types->front(), shape, results);
 }
 
-LogicalResult
-RebindOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
-                           Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult RebindOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> loc,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   ShapeAttr shape = adaptor.getShape();
@@ -106,6 +110,7 @@ RebindOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
     return failure();
   }
   ArrayRef<DimAttr> from = types->front().getShape();
+  // rebind_c1
   if (from.size() != shape.getDims().size()) {
     return error("expected a shape of rank ", from.size(), " for ",
                  toString(from), ", but got ", shape.str());
@@ -113,19 +118,19 @@ RebindOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
   for (auto [axis, dims] :
        llvm::enumerate(llvm::zip_equal(from, shape.getDims()))) {
     auto [a, b] = dims;
+    // rebind_c2
     if (a != b && a.isStatic() && b.isStatic()) {
       return error("expected sizes that can be equal at axis ", axis,
                    ", but got ", a.str(), " and ", b.str());
     }
   }
-  results.push_back(types->front().withShape(shape.getDims()));
-  return success();
+  return addResult(error, types->front(), shape.getDims(), results);
 }
 
-LogicalResult
-BroadcastToOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
-                                Adaptor adaptor,
-                                SmallVectorImpl<Type> &results) {
+LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *,
+                                              std::optional<Location> loc,
+                                              Adaptor adaptor,
+                                              SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   ShapeAttr shape = adaptor.getShape();
@@ -134,25 +139,25 @@ BroadcastToOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
   }
   ArrayRef<DimAttr> from = types->front().getShape();
   ArrayRef<DimAttr> to = shape.getDims();
-  bool matches =
-      from.size() <= to.size() &&
-      llvm::all_of(llvm::zip_equal(from, to.take_back(from.size())),
-                   [](auto dims) {
-                     auto [a, b] = dims;
-                     return a == b || a.isStatic(1);
-                   });
+  bool matches = from.size() <= to.size() &&
+                 llvm::all_of(llvm::zip_equal(from, to.take_back(from.size())),
+                              [](auto dims) {
+                                auto [a, b] = dims;
+                                return a == b || a.isStatic(1);
+                              });
+  // broadcast_to_c1
   if (!matches) {
     return error("expected each size of ", toString(from),
                  " to be 1 or that of ", shape.str(),
                  ", aligned at the last axis");
   }
-  results.push_back(types->front().withShape(to));
-  return success();
+  return addResult(error, types->front(), to, results);
 }
 
-LogicalResult
-PermuteOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
-                            Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult PermuteOp::inferReturnTypes(MLIRContext *,
+                                          std::optional<Location> loc,
+                                          Adaptor adaptor,
+                                          SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   if (failed(types)) {
@@ -160,20 +165,21 @@ PermuteOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
   }
   ArrayRef<DimAttr> from = types->front().getShape();
   ArrayRef<int64_t> permutation = adaptor.getPermutation();
-  if (permutation.size() != from.size() ||
-      !isPermutationVector(permutation)) {
-    return error("expected a permutation of ", from.size(),
-                 " axes, but got [", llvm::interleaved(permutation), "]");
+  // permute_c1
+  if (permutation.size() != from.size() || !isPermutationVector(permutation)) {
+    return error("expected a permutation of ", from.size(), " axes, but got [",
+                 llvm::interleaved(permutation), "]");
   }
-  results.push_back(
-      types->front().withShape(applyPermutation(from, permutation)));
-  return success();
+  return addResult(error, types->front(), applyPermutation(from, permutation),
+                   results);
 }
 
-LogicalResult
-ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
-                           Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
+                                         std::optional<Location> loc,
+                                         Adaptor adaptor,
+                                         SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
+  // concat_c1
   if (adaptor.getInputs().empty()) {
     return error("expected at least one tensor, but got none");
   }
@@ -186,6 +192,7 @@ ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
   }
   SmallVector<DimAttr> shape(types->front().getShape());
   for (kvern::TensorType type : ArrayRef(*types).drop_front()) {
+    // concat_c2
     if (type.getRank() != static_cast<int64_t>(shape.size())) {
       return error("expected tensors of one rank, but got ", toString(shape),
                    " and ", toString(type.getShape()));
@@ -193,24 +200,27 @@ ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
     for (auto [i, size] : llvm::enumerate(type.getShape())) {
       if (static_cast<int64_t>(i) == axis) {
         shape[i] = shape[i] + size;
+        // concat_c3
         if (!shape[i]) {
           return error("the size of axis ", axis, " overflows 64 bits");
         }
       } else if (shape[i] != size) {
+        // concat_c4
         return error("expected sizes to be equal except at axis ", axis,
                      ", but got ", shape[i].str(), " and ", size.str(),
                      " at axis ", i);
       }
     }
   }
-  results.push_back(types->front().withShape(shape));
-  return success();
+  return addResult(error, types->front(), shape, results);
 }
 
-LogicalResult
-StackOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
-                          Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult StackOp::inferReturnTypes(MLIRContext *context,
+                                        std::optional<Location> loc,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
+  // stack_c1
   if (adaptor.getInputs().empty()) {
     return error("expected at least one tensor, but got none");
   }
@@ -221,6 +231,7 @@ StackOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
     return failure();
   }
   for (kvern::TensorType type : *types) {
+    // stack_c2
     if (type != types->front()) {
       return error("expected tensors of one type, but got ", types->front(),
                    " and ", type);
@@ -229,13 +240,13 @@ StackOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
   SmallVector<DimAttr> shape(types->front().getShape());
   shape.insert(shape.begin() + axis,
                DimAttr::getStatic(context, types->size()));
-  results.push_back(types->front().withShape(shape));
-  return success();
+  return addResult(error, types->front(), shape, results);
 }
 
-LogicalResult
-SplitOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
-                          Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult SplitOp::inferReturnTypes(MLIRContext *context,
+                                        std::optional<Location> loc,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   int64_t axis = adaptor.getAxis();
@@ -250,12 +261,16 @@ SplitOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
   DimAttr whole = shape[axis];
   for (DimAttr size : sizes.getDims()) {
     shape[axis] = size;
-    results.push_back(types->front().withShape(shape));
+    if (failed(addResult(error, types->front(), shape, results))) {
+      return failure();
+    }
     total = total + size;
+    // split_c1
     if (!total) {
       return error("the sizes overflow 64 bits");
     }
   }
+  // split_c2
   if (total != whole) {
     return error("expected sizes that add up to ", whole.str(), " at axis ",
                  axis, ", but got ", sizes.str());
@@ -263,32 +278,32 @@ SplitOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
   return success();
 }
 
-LogicalResult
-SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
-                          Adaptor adaptor, SmallVectorImpl<Type> &results) {
+LogicalResult SliceOp::inferReturnTypes(MLIRContext *,
+                                        std::optional<Location> loc,
+                                        Adaptor adaptor,
+                                        SmallVectorImpl<Type> &results) {
   InferError error(loc, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   if (failed(types)) {
     return failure();
   }
-  auto shape = inferSliceShape(error, types->front().getShape(),
-                               adaptor.getStarts(), adaptor.getStops(),
-                               adaptor.getSteps(), adaptor.getOutDims(),
-                               adaptor.getBounds());
+  auto shape = inferSliceShape(
+      error, types->front().getShape(), adaptor.getStarts(), adaptor.getStops(),
+      adaptor.getSteps(), adaptor.getOutDims(), adaptor.getBounds());
   if (failed(shape)) {
     return failure();
   }
-  results.push_back(types->front().withShape(*shape));
-  return success();
+  return addResult(error, types->front(), *shape, results);
 }
 
-LogicalResult ShapeToTensorOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location>, Adaptor adaptor,
-    SmallVectorImpl<Type> &results) {
+LogicalResult
+ShapeToTensorOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+                                  Adaptor adaptor,
+                                  SmallVectorImpl<Type> &results) {
   DimAttr rank =
       DimAttr::getStatic(context, adaptor.getShape().getDims().size());
-  results.push_back(kvern::TensorType::get(
-      rank, IntegerType::get(context, 64), adaptor.getDevice()));
+  results.push_back(kvern::TensorType::get(rank, IntegerType::get(context, 64),
+                                           adaptor.getDevice()));
   return success();
 }
 
@@ -335,7 +350,8 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
   Type elementType;
   for (Attribute input : adaptor.getInputs()) {
     auto elements = dyn_cast_or_null<DenseIntElementsAttr>(input);
-    if (!elements || elements.getType().getRank() != 1) {
+    if (!elements || elements.getType().getRank() != 1 ||
+        !isShapeArithmetic(elements)) {
       return {};
     }
     elementType = elements.getElementType();
@@ -348,11 +364,12 @@ OpFoldResult ConcatOp::fold(FoldAdaptor adaptor) {
 
 /// The whole operand, or a part of a rank-1 integer constant.
 OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
-  bool isWhole = getX().getType() == getType();
+  auto type = cast<kvern::TensorType>(getX().getType());
+  bool isWhole = type == getType();
   for (auto [axis, start] : llvm::enumerate(getStarts())) {
     auto dim = dyn_cast<DimAttr>(start);
     isWhole &= dim && dim.isStatic(0) && getSteps()[axis] == 1 &&
-               isa<DimAttr>(getStops()[axis]);
+               getStops()[axis] == type.getShape()[axis];
   }
   if (isWhole) {
     return getX();
@@ -364,7 +381,7 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
   auto start = cast<DimAttr>(getStarts()[0]).getStaticValue();
   auto count =
       cast<kvern::TensorType>(getType()).getShape()[0].getStaticValue();
-  if (!start || !count) {
+  if (!start || !count || !isShapeArithmetic(elements)) {
     return {};
   }
   auto all = elements.getValues<APInt>();
@@ -404,8 +421,7 @@ template <typename OpT> struct ToReshape : OpRewritePattern<OpT> {
                                 PatternRewriter &rewriter) const override {
     auto type = cast<kvern::TensorType>(op.getType());
     rewriter.replaceOpWithNewOp<ReshapeOp>(
-        op, type, op.getX(),
-        ShapeAttr::get(op.getContext(), type.getShape()));
+        op, type, op.getX(), ShapeAttr::get(op.getContext(), type.getShape()));
     return success();
   }
 };
@@ -435,8 +451,7 @@ struct MergePermutes : OpRewritePattern<PermuteOp> {
     SmallVector<int64_t> merged =
         applyPermutation(inner.getPermutation(), op.getPermutation());
     rewriter.replaceOpWithNewOp<PermuteOp>(
-        op, op.getType(), inner.getX(),
-        rewriter.getDenseI64ArrayAttr(merged));
+        op, op.getType(), inner.getX(), rewriter.getDenseI64ArrayAttr(merged));
     return success();
   }
 };
@@ -459,8 +474,7 @@ struct PermuteToReshape : OpRewritePattern<PermuteOp> {
     }
     auto type = cast<kvern::TensorType>(op.getType());
     rewriter.replaceOpWithNewOp<ReshapeOp>(
-        op, type, op.getX(),
-        ShapeAttr::get(op.getContext(), type.getShape()));
+        op, type, op.getX(), ShapeAttr::get(op.getContext(), type.getShape()));
     return success();
   }
 };
@@ -471,8 +485,8 @@ struct StackToConcat : OpRewritePattern<StackOp> {
                                 PatternRewriter &rewriter) const override {
     SmallVector<Value> inputs;
     for (Value input : op.getInputs()) {
-      inputs.push_back(UnsqueezeOp::create(rewriter, op.getLoc(), input,
-                                           op.getAxisAttr()));
+      inputs.push_back(
+          UnsqueezeOp::create(rewriter, op.getLoc(), input, op.getAxisAttr()));
     }
     rewriter.replaceOpWithNewOp<ConcatOp>(op, op.getType(), inputs,
                                           op.getAxisAttr());

@@ -1,12 +1,12 @@
 // RUN: kvern-opt %s -verify-diagnostics -split-input-file
 
 // expected-error @+1 {{expected an element type of i1, i8 to i64}}
-func.func private @element(!kvern.tensor<[2], i7, cpu:0>)
+func.func private @type_c1(!kvern.tensor<[2], i7, cpu:0>)
 
 // -----
 
 // expected-error @+1 {{expected sizes of 0 or more, but got -1 at axis 1}}
-func.func private @negative(!kvern.tensor<[2, -1], f32, cpu:0>)
+func.func private @type_c2(!kvern.tensor<[2, -1], f32, cpu:0>)
 
 // -----
 
@@ -20,15 +20,61 @@ func.func private @dim(!kvern.tensor<[2 * *], f32, cpu:0>)
 
 // -----
 
-// expected-error @+1 {{dimension overflows 64 bits or divides by zero}}
+// expected-error @+1 {{dimension overflows 64 bits, divides by zero or is too long}}
 func.func private @zero(!kvern.tensor<[n floordiv 0], f32, cpu:0>)
 
 // -----
 
-// expected-error @+1 {{dimension overflows 64 bits or divides by zero}}
+// expected-error @+1 {{dimension overflows 64 bits, divides by zero or is too long}}
 func.func private @overflow(!kvern.tensor<[n * 9223372036854775807 * 3], f32, cpu:0>)
 
 // -----
 
 // expected-error @+1 {{expected a dimension name that is not empty}}
 func.func private @empty(!kvern.tensor<[""], f32, cpu:0>)
+
+// -----
+
+// expected-error @+1 {{expected sizes of 0 or more, but got -9223372036854775808 at axis 0}}
+func.func private @type_c2_buffer(!kvern.buffer<[-9223372036854775807 - 1], f32, cpu:0>)
+
+// -----
+
+// expected-error @+1 {{expected less than 2^60 elements, but got [1073741824, n, 1073741824]}}
+func.func private @type_c3(!kvern.tensor<[1073741824, n, 1073741824], f32, cpu:0>)
+
+// -----
+
+// expected-error @+1 {{expected less than 2^60 elements, but got [1073741824, 0, 1073741824]}}
+func.func private @type_c3_empty(!kvern.buffer<[1073741824, 0, 1073741824], i8, cpu:0>)
+
+// -----
+
+// expected-error @+1 {{expected a device index of 0 or more, but got -1}}
+func.func private @device_index(!kvern.tensor<[2], f32, cpu:-1>)
+
+// -----
+
+// expected-error @+1 {{dimension overflows 64 bits, divides by zero or is too long}}
+func.func private @zero_difference(!kvern.tensor<[n mod (m - m)], f32, cpu:0>)
+
+// -----
+
+// A product of 12 sums has 4096 terms.
+// expected-error @+1 {{dimension overflows 64 bits, divides by zero or is too long}}
+func.func private @long(!kvern.tensor<[(a0 + b0) * (a1 + b1) * (a2 + b2) * (a3 + b3) * (a4 + b4) * (a5 + b5) * (a6 + b6) * (a7 + b7) * (a8 + b8) * (a9 + b9) * (a10 + b10) * (a11 + b11)], f32, cpu:0>)
+
+// -----
+
+// expected-error @+1 {{dimension overflows 64 bits, divides by zero or is too long}}
+func.func private @long_divisions(!kvern.tensor<[n floordiv 2 floordiv 3 floordiv 4 floordiv 5 floordiv 6 floordiv 7 floordiv 8 floordiv 9 floordiv 10 floordiv 11 floordiv 12 floordiv 13 floordiv 14 floordiv 15 floordiv 16 floordiv 17 floordiv 18 floordiv 19 floordiv 20 floordiv 21 floordiv 22 floordiv 23 floordiv 24 floordiv 25 floordiv 26 floordiv 27 floordiv 28 floordiv 29 floordiv 30 floordiv 31 floordiv 32 floordiv 33 floordiv 34 floordiv 35 floordiv 36 floordiv 37 floordiv 38 floordiv 39], f32, cpu:0>)
+
+// -----
+
+// expected-error @+1 {{dimension is nested too deeply}}
+func.func private @deep(!kvern.tensor<[(((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((((n)))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))))], f32, cpu:0>)
+
+// -----
+
+// expected-error @+1 {{integer value too large}}
+func.func private @literal(!kvern.tensor<[9223372036854775808], f32, cpu:0>)
