@@ -25,8 +25,8 @@ struct InlineSubgraphs : kvern::impl::InlineSubgraphsBase<InlineSubgraphs> {
         return signalPassFailure();
       }
     }
-    for (auto function : llvm::make_early_inc_range(
-             getOperation().getOps<func::FuncOp>())) {
+    for (auto function :
+         llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       if (function.isPrivate() && !function->hasAttr("kvern.kernel")) {
         symbols.erase(function);
       }
@@ -66,7 +66,22 @@ struct InlineSubgraphs : kvern::impl::InlineSubgraphsBase<InlineSubgraphs> {
     if (failed(dims)) {
       return failure();
     }
+    if (callee.isExternal()) {
+      return call.emitOpError("expected a body for @") << callee.getSymName();
+    }
+    std::string invalid;
     AttrTypeReplacer replacer;
+    replacer.addReplacement(
+        [&](Type type) -> std::optional<std::pair<Type, WalkResult>> {
+          if (!isa<kvern::TensorType, BufferType>(type)) {
+            return std::nullopt;
+          }
+          Type replaced = substitute(type, *dims);
+          if (!replaced && invalid.empty()) {
+            llvm::raw_string_ostream(invalid) << type;
+          }
+          return std::make_pair(replaced ? replaced : type, WalkResult::skip());
+        });
     replacer.addReplacement(
         [&](DimAttr dim) -> std::optional<std::pair<Attribute, WalkResult>> {
           DimAttr replaced = dim.substitute(*dims);
@@ -82,6 +97,10 @@ struct InlineSubgraphs : kvern::impl::InlineSubgraphsBase<InlineSubgraphs> {
       replacer.recursivelyReplaceElementsIn(clone, /*replaceAttrs=*/true,
                                             /*replaceLocs=*/false,
                                             /*replaceTypes=*/true);
+      if (!invalid.empty()) {
+        return call.emitOpError("expected valid sizes in @")
+               << callee.getSymName() << " for " << invalid;
+      }
       if (auto weight = dyn_cast<WeightOp>(clone);
           weight && weight.getPlaceholder()) {
         weight.setName((call.getPrefix() + weight.getName()).str());

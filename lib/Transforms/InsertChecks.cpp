@@ -58,6 +58,10 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
     auto x = cast<kvern::TensorType>(op.getX().getType());
     auto indices = cast<kvern::TensorType>(op.getIndices().getType());
     DimAttr count = getNumElements(context, indices.getShape());
+    if (!count) {
+      op.emitOpError("the number of indices overflows 64 bits");
+      return signalPassFailure();
+    }
     // One axis, so that one reduction sees all of them.
     Value flat = ReshapeOp::create(builder, loc, op.getIndices(),
                                    ShapeAttr::get(context, count));
@@ -73,6 +77,10 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
 
   void checkAtMost(Operation *op, DimAttr lhs, DimAttr rhs,
                    const Twine &subject) {
+    if (!lhs || !rhs) {
+      op->emitOpError("expected ") << subject << ", but that overflows 64 bits";
+      return signalPassFailure();
+    }
     DimAttr difference = rhs - lhs;
     if (difference && isNonNegative(difference.getExpr())) {
       return;
@@ -105,7 +113,13 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
                              counts[axis], axis);
         continue;
       }
-      if (counts[axis].isStatic(0)) {
+      // A size that has been named is bound or checked.
+      DimAttr size = getSliceSize(start, stop, steps[axis]);
+      if (size != counts[axis]) {
+        CheckSliceOp::create(builder, op->getLoc(), ValueRange(), sizes[axis],
+                             start, stop, steps[axis], counts[axis], axis);
+      }
+      if (size.isStatic(0)) {
         continue;
       }
       std::string slice = "the slice of axis " + std::to_string(axis) + " to ";
@@ -114,7 +128,8 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
         checkAtMost(op, start, stop, slice + "start before it stops");
         checkAtMost(op, stop, sizes[axis], slice + "stop within the axis");
       } else {
-        checkAtMost(op, start + 1, sizes[axis], slice + "start within the axis");
+        checkAtMost(op, start + 1, sizes[axis],
+                    slice + "start within the axis");
         checkAtMost(op, stop, start, slice + "start after it stops");
         checkAtMost(op, zero, stop + 1, slice + "stop at 0 or later");
       }

@@ -35,3 +35,15 @@ func.func @runtime(%x: !kvern.tensor<[n], f32, cpu:0>, %stop: !kvern.tensor<[], 
   %0 = kvern.slice %x, %stop {starts = [#kvern.dim<0>], stops = [unit], steps = array<i64: 1>, out_dims = [#kvern.dim<m>]} : (!kvern.tensor<[n], f32, cpu:0>, !kvern.tensor<[], i64, cpu:0>) -> !kvern.tensor<[m], f32, cpu:0>
   return %0 : !kvern.tensor<[m], f32, cpu:0>
 }
+
+// A size that has been named is bound, or compared with what the bounds give.
+// CHECK-LABEL: func.func @named
+func.func @named(%x: !kvern.tensor<[n], f32, cpu:0>) -> (!kvern.tensor<[m], f32, cpu:0>, !kvern.tensor<[4], f32, cpu:0>) {
+  // CHECK: kvern.check.slice {axis = 0 : i64, count = #kvern.dim<m>, size = #kvern.dim<n>, start = #kvern.dim<0>, step = 2 : i64, stop = #kvern.dim<n>}
+  // CHECK-NEXT: kvern.slice
+  %0 = kvern.slice %x {starts = [#kvern.dim<0>], stops = [#kvern.dim<n>], steps = array<i64: 2>, out_dims = [#kvern.dim<m>]} : (!kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[m], f32, cpu:0>
+  // CHECK-NEXT: kvern.check.slice {axis = 0 : i64, count = #kvern.dim<4>, size = #kvern.dim<n>, start = #kvern.dim<0>, step = 1 : i64, stop = #kvern.dim<n>}
+  // CHECK-NEXT: kvern.slice
+  %1 = kvern.slice %x {starts = [#kvern.dim<0>], stops = [#kvern.dim<n>], steps = array<i64: 1>, out_dims = [#kvern.dim<4>]} : (!kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[4], f32, cpu:0>
+  return %0, %1 : !kvern.tensor<[m], f32, cpu:0>, !kvern.tensor<[4], f32, cpu:0>
+}
