@@ -76,7 +76,12 @@ FailureOr<ProductBlocking> LowerContractionPass::chooseBlocking(Type element) {
   ProductBlocking blocking;
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
   blocking.lanes = vectorBits / 8 / bytes;
-  blocking.maskedBits = vectorBits >= 512 ? 8 : 32;
+  // AVX-512 masks everything for free, AVX2 loads of 4 bytes and more.
+  constexpr int64_t kNever = 1024;
+  blocking.maskedLoadBits = vectorBits >= 512   ? 8
+                            : vectorBits >= 256 ? 32
+                                                : kNever;
+  blocking.maskedStoreBits = vectorBits >= 512 ? 8 : kNever;
   // Sums, one row of rhs and one factor fit the registers.
   blocking.tileRows = (vectorRegisters - 3) / blocking.vectors;
   blocking.tileRows -= blocking.tileRows % 2;

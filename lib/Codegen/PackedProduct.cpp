@@ -213,30 +213,34 @@ void PackedEmitter::packRhsTransposed(Span columns, Span depth, Value panel,
   int64_t width = panelWidth(b.blocking);
   unsigned rhs = b.product.rhs;
   Value last = b.sub(columns.size, b.index(1));
-  for (int64_t v = 0; v < vectors; ++v) {
-    Value column = b.add(panel, v * lanes);
+  b.loop(b.index(0), b.index(width), lanes, [&](Value offset) {
     // Past the last column, the last one again: what it yields is not stored.
     SmallVector<Value> sources;
     for (int64_t i = 0; i < lanes; ++i) {
-      sources.push_back(b.add(columns.from, b.min(b.add(column, i), last)));
+      Value column = b.min(b.add(b.add(panel, offset), i), last);
+      sources.push_back(b.add(columns.from, column));
     }
     auto copy = [&](Value k, Value length) {
-      SmallVector<Value> vectorsOfK;
+      SmallVector<Value> rows;
       for (Value source : sources) {
-        vectorsOfK.push_back(
-            b.loadVector(rhs, source, b.add(depth.from, k), length));
+        rows.push_back(b.loadVector(rhs, source, b.add(depth.from, k), length));
       }
-      Value to = b.add(b.add(at, b.mul(k, width)), v * lanes);
-      for (auto [i, value] : llvm::enumerate(transpose(vectorsOfK))) {
+      Value to = b.add(b.add(at, b.mul(k, width)), offset);
+      for (auto [i, value] : llvm::enumerate(transpose(rows))) {
         store(value, rhsMemory, b.add(to, i * width));
       }
     };
+    if (b.loadsMasked(rhs)) {
+      b.loop(b.index(0), depth.size, lanes,
+             [&](Value k) { copy(k, b.sub(depth.size, k)); });
+      return;
+    }
     b.loop(b.index(0), b.sub(depth.size, b.index(lanes - 1)), lanes,
            [&](Value k) { copy(k, Value()); });
     Value done = arith::AndIOp::create(b, depth.size, b.index(-lanes));
     b.when(b.less(done, depth.size),
            [&] { copy(done, b.sub(depth.size, done)); });
-  }
+  });
 }
 
 void PackedEmitter::packRhsByElements(Span columns, Span depth, Value panel,
@@ -313,43 +317,48 @@ void PackedEmitter::emitTile(int64_t tileRows, Value row, Span rows,
 void PackedEmitter::storeTile(int64_t tileRows, ArrayRef<Value> sums, Value row,
                               Span rows, Value panel, Span columns,
                               Span depth) {
-  Value adds = b.createOrFold<arith::ConstantIntOp>(1, 1);
-  if (b.overwrites) {
-    adds = b.less(b.index(0), depth.from);
-  }
-  auto storeRows = [&](bool full) {
+  Value first = b.overwrites ? b.less(depth.from, b.index(1)) : Value();
+  auto storeRows = [&](bool masked) {
     SmallVector<Value> masks(vectors), oldMasks(vectors);
-    for (int64_t v = 0; v < vectors && !full; ++v) {
-      masks[v] = b.mask(b.sub(columns.size, b.add(panel, v * lanes)));
+    for (int64_t v = 0; v < vectors && masked; ++v) {
+      Value length = b.sub(columns.size, b.add(panel, v * lanes));
+      masks[v] = oldMasks[v] = b.mask(length);
+      if (first) {
+        oldMasks[v] =
+            b.mask(arith::SelectOp::create(b, first, b.index(0), length));
+      }
     }
-    auto storeRow = [&](int64_t i) {
+    auto storeRow = [&](int64_t i, bool adds) {
       Value m = b.add(b.add(rows.from, row), i);
-      auto at = [&](int64_t v) {
-        return b.add(b.add(columns.from, panel), v * lanes);
-      };
-      b.when(
-          adds,
-          [&] {
-            for (int64_t v = 0; v < vectors; ++v) {
-              Value old = b.loadOut(m, at(v), /*vectors=*/true, masks[v]);
-              b.storeOut(b.plus(old, sums[i * vectors + v]), m, at(v),
-                         masks[v]);
-            }
-          },
-          [&] {
-            for (int64_t v = 0; v < vectors; ++v) {
-              b.storeOut(sums[i * vectors + v], m, at(v), masks[v]);
-            }
-          });
+      for (int64_t v = 0; v < vectors; ++v) {
+        Value n = b.add(b.add(columns.from, panel), v * lanes);
+        Value sum = sums[i * vectors + v];
+        if (adds) {
+          sum = b.plus(b.loadOut(m, n, /*vectors=*/true, oldMasks[v]), sum);
+        }
+        b.storeOut(sum, m, n, masks[v]);
+      }
     };
     for (int64_t i = 0; i < tileRows; ++i) {
-      b.when(b.less(b.add(row, i), rows.size), [&] { storeRow(i); });
+      b.when(b.less(b.add(row, i), rows.size), [&] {
+        if (masked || !first) {
+          storeRow(i, /*adds=*/true);
+        } else {
+          b.when(
+              first, [&] { storeRow(i, /*adds=*/false); },
+              [&] { storeRow(i, /*adds=*/true); });
+        }
+      });
     }
   };
+  if (b.storesMasked()) {
+    storeRows(/*masked=*/true);
+    return;
+  }
   Value end = b.add(panel, panelWidth(b.blocking));
   b.when(
-      b.less(columns.size, end), [&] { storeRows(false); },
-      [&] { storeRows(true); });
+      b.less(columns.size, end), [&] { storeRows(/*masked=*/true); },
+      [&] { storeRows(/*masked=*/false); });
 }
 
 void kvern::emitPackedProduct(ProductBuilder &b, Value lhsMemory,

@@ -27,6 +27,23 @@ def FuseElementwise : Pass<"kvern-fuse-elementwise", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def CollapseRows : Pass<"kvern-collapse-rows", "::mlir::func::FuncOp"> {
+  let summary = "Merge the leading axes of a product with one matrix";
+  let description = [{
+    A product of `[batch, sequence, k]` with one matrix `[n, k]` becomes one of
+    `[batch * sequence, k]`: the matrix is packed or read once, not once a batch.
+    What follows the product element by element is collapsed as well, down to the
+    argument that the result is written to; if one of these ops cannot be, the
+    product stays as it is.
+
+    Precondition: tensors. Example: `test/Codegen/collapse-rows.mlir`.
+  }];
+  let dependentDialects = [
+    "::mlir::bufferization::BufferizationDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::tensor::TensorDialect"];
+}
+
 def TileAndFuse : Pass<"kvern-tile-and-fuse", "::mlir::func::FuncOp"> {
   let summary = "Compute the ops of a kernel tile by tile in one loop nest";
   let description = [{

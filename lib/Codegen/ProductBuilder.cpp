@@ -152,6 +152,15 @@ Value ProductBuilder::extend(unsigned operand, Value value) {
   return create(state)->getResult(0);
 }
 
+bool ProductBuilder::loadsMasked(unsigned operand) {
+  Type stored = getElementTypeOrSelf(product.op->getOperand(operand).getType());
+  return stored.getIntOrFloatBitWidth() >= blocking.maskedLoadBits;
+}
+
+bool ProductBuilder::storesMasked() {
+  return element.getIntOrFloatBitWidth() >= blocking.maskedStoreBits;
+}
+
 Value ProductBuilder::load(unsigned operand, Value mn, Value k) {
   Value memory = product.op->getOperand(operand);
   return extend(operand, memref::LoadOp::create(*this, memory,
@@ -166,8 +175,7 @@ Value ProductBuilder::mask(Value length) {
 Value ProductBuilder::loadVector(unsigned operand, Value mn, Value k,
                                  Value length) {
   Value memory = product.op->getOperand(operand);
-  Type stored = getElementTypeOrSelf(memory.getType());
-  if (length && stored.getIntOrFloatBitWidth() < blocking.maskedBits) {
+  if (length && !loadsMasked(operand)) {
     // One by one, along the axis that is contiguous.
     bool alongK = isContiguous(operand, product.k);
     return loop(index(0), min(length, index(blocking.lanes)), 1, zeros(),

@@ -17,8 +17,9 @@ struct ProductBlocking {
   /// Vectors of a register tile's row, and rows of the largest register tile.
   int64_t vectors = 2;
   int64_t tileRows = 0;
-  /// Bits of the smallest element that the machine loads masked.
-  int64_t maskedBits = 32;
+  /// Bits of the smallest element that the machine loads masked, and that it
+  /// stores masked without loss.
+  int64_t maskedLoadBits = 0, maskedStoreBits = 0;
   /// Rows and columns of a packed block, and elements of the summed axis.
   int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;
 };
@@ -66,6 +67,9 @@ public:
 
   /// Whether consecutive indices of loop `dim` are consecutive in memory.
   bool isContiguous(unsigned operand, std::optional<unsigned> dim);
+
+  bool loadsMasked(unsigned operand);
+  bool storesMasked();
 
   /// An element, or `lanes` of them along the last axis, as accumulator
   /// elements. `length` lanes are read, the others are zero; all if null.

@@ -7,7 +7,6 @@
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -18,6 +17,8 @@ void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
   OpPassManager &funcPM = modulePM.nest<func::FuncOp>();
   funcPM.addPass(createCanonicalizerPass());
   funcPM.addPass(createCSEPass());
+  funcPM.addPass(createCollapseRows());
+  funcPM.addPass(createCanonicalizerPass());
   funcPM.addPass(createFuseElementwise());
   funcPM.addPass(createCSEPass());
   funcPM.addPass(createTileAndFuse());
@@ -37,7 +38,6 @@ void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
   funcPM.addPass(createLowerContraction(contraction));
   funcPM.addPass(createLowerLinalg());
   funcPM.addPass(createExpandMath());
-  funcPM.addPass(memref::createFoldMemRefAliasOpsPass());
   funcPM.addPass(createLowerAffinePass());
   funcPM.addPass(createCanonicalizerPass());
   funcPM.addPass(createCSEPass());

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Merges the leading axes of a product with one matrix into its rows.
+#include "lib/Codegen/Contraction.h"
+#include "lib/Codegen/Kernel.h"
+#include "lib/Codegen/Passes.h"
+
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace kvern {
+#define GEN_PASS_DEF_COLLAPSEROWS
+#include "lib/Codegen/Passes.h.inc"
+} // namespace kvern
+
+using namespace mlir;
+using namespace kvern;
+
+using bufferization::MaterializeInDestinationOp;
+
+namespace {
+/// A product and its consumers, with the loops of each that are merged.
+class CollapsibleChain {
+public:
+  /// Whether the axes [first, first + count) of `op`'s result can be merged,
+  /// through all that follows.
+  bool add(linalg::GenericOp op, ArrayRef<unsigned> dims) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    ReassociationIndices sequence(dims.begin(), dims.end());
+    if (op->getNumResults() != 1 ||
+        !linalg::areDimSequencesPreserved(maps, sequence)) {
+      return false;
+    }
+    for (unsigned i = 1; i < dims.size(); ++i) {
+      if (dims[i] != dims[i - 1] + 1) {
+        return false;
+      }
+    }
+    AffineMap out = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+    MLIRContext *context = op.getContext();
+    std::optional<unsigned> axis =
+        out.getResultPosition(getAffineDimExpr(dims.front(), context));
+    if (!axis) {
+      return false;
+    }
+    if (!loops.insert({op, sequence}).second) {
+      return loops.lookup(op) == sequence;
+    }
+    return llvm::all_of(op->getUses(), [&](OpOperand &use) {
+      return addUse(use, *axis, dims.size());
+    });
+  }
+
+  void collapse(IRRewriter &rewriter);
+
+private:
+  bool addUse(OpOperand &use, unsigned axis, unsigned count) {
+    if (auto store = dyn_cast<MaterializeInDestinationOp>(use.getOwner())) {
+      auto type = dyn_cast<MemRefType>(store.getDest().getType());
+      stores.push_back(store);
+      return type && type.getLayout().isIdentity();
+    }
+    auto consumer = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!consumer || consumer.hasIndexSemantics() ||
+        consumer.getNumParallelLoops() != consumer.getNumLoops() ||
+        consumer.isDpsInit(&use)) {
+      return false;
+    }
+    AffineMap map = consumer.getMatchingIndexingMap(&use);
+    SmallVector<unsigned> dims;
+    for (AffineExpr expr : map.getResults().slice(axis, count)) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim) {
+        return false;
+      }
+      dims.push_back(dim.getPosition());
+    }
+    return add(consumer, dims);
+  }
+
+  llvm::MapVector<Operation *, ReassociationIndices> loops;
+  SmallVector<MaterializeInDestinationOp> stores;
+};
+} // namespace
+
+void CollapsibleChain::collapse(IRRewriter &rewriter) {
+  SmallVector<std::pair<Operation *, ReassociationIndices>> ops(loops.begin(),
+                                                                loops.end());
+  llvm::sort(
+      ops, [](auto &a, auto &b) { return a.first->isBeforeInBlock(b.first); });
+  for (auto &[op, dims] : ops) {
+    auto generic = cast<linalg::GenericOp>(op);
+    SmallVector<ReassociationIndices> groups;
+    for (int64_t dim = 0, e = generic.getNumLoops(); dim < e; ++dim) {
+      if (dim > dims.front() && dim <= dims.back()) {
+        groups.back().push_back(dim);
+      } else {
+        groups.push_back({dim});
+      }
+    }
+    rewriter.setInsertionPoint(op);
+    FailureOr<linalg::CollapseResult> collapsed =
+        linalg::collapseOpIterationDims(generic, groups, rewriter);
+    if (succeeded(collapsed)) {
+      rewriter.replaceOp(op, collapsed->results);
+    }
+  }
+  for (MaterializeInDestinationOp store : stores) {
+    auto expand = store.getSource().getDefiningOp<tensor::ExpandShapeOp>();
+    if (!expand) {
+      continue;
+    }
+    rewriter.setInsertionPoint(store);
+    Value dest = memref::CollapseShapeOp::create(
+        rewriter, store.getLoc(), store.getDest(),
+        expand.getReassociationIndices());
+    MaterializeInDestinationOp::create(rewriter, store.getLoc(), Type(),
+                                       expand.getSrc(), dest,
+                                       /*restrict=*/true, /*writable=*/true);
+    rewriter.eraseOp(store);
+  }
+}
+
+/// The loops from the first outer one to m, if they are adjacent everywhere.
+static SmallVector<unsigned> rowDims(Contraction &product) {
+  if (!product.m || product.outer.empty()) {
+    return {};
+  }
+  SmallVector<unsigned> dims(product.outer);
+  dims.push_back(*product.m);
+  AffineMap lhs =
+      product.op.getMatchingIndexingMap(&product.op->getOpOperand(product.lhs));
+  bool inLhs = llvm::all_of(
+      dims, [&](unsigned dim) { return lhs.isFunctionOfDim(dim); });
+  return inLhs ? dims : SmallVector<unsigned>();
+}
+
+namespace {
+struct CollapseRowsPass : kvern::impl::CollapseRowsBase<CollapseRowsPass> {
+  void runOnOperation() override {
+    if (!isKernel(getOperation())) {
+      return;
+    }
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
+    IRRewriter rewriter(&getContext());
+    // Last first: what a product's chain replaces is not a product.
+    for (Operation *op : llvm::reverse(ops)) {
+      auto product = matchContraction(op);
+      if (failed(product)) {
+        continue;
+      }
+      SmallVector<unsigned> dims = rowDims(*product);
+      CollapsibleChain chain;
+      if (!dims.empty() && chain.add(product->op, dims)) {
+        chain.collapse(rewriter);
+      }
+    }
+  }
+};
+} // namespace
