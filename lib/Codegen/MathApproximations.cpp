@@ -173,8 +173,13 @@ static Value emitLog2(Lanes &b, Value x) {
 }
 
 /// sin(x) for quarterTurns = 0, cos(x) for 1: x = n * pi / 2 + r, |r| <= pi
-/// / 4. The reduction is in f64, where n * pi / 2 in two parts is exact enough.
+/// / 4. The reduction is in f64, where n * pi / 2 in two parts is exact enough
+/// up to 2^50. Beyond, where numbers of f32 are 2^27 apart, the angle counts as
+/// 0.
 static Value emitSine(Lanes &b, Value x, int64_t quarterTurns) {
+  Value magnitude = math::AbsFOp::create(b, x);
+  // Infinities and NaN become NaN.
+  x = b.select(b.less(magnitude, b.f32(0x1p50f)), x, b.mul(x, b.f32(0.0f)));
   Value wide = arith::ExtFOp::create(b, b.as(b.getF64Type()), x);
   Value shifted = b.fma(wide, b.f64(0.63661977236758134308), b.f64(kRoundF64));
   Value n = b.sub(shifted, b.f64(kRoundF64));

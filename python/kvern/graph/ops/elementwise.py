@@ -74,6 +74,8 @@ def ceil(x: TensorValueLike) -> TensorValue:
 def cos(x: TensorValueLike) -> TensorValue:
     """Returns the cosine of x in radians.
 
+    Angles beyond 2^50, narrower than float64, count as 0: their neighbours are many turns apart.
+
     Args:
         x: A float tensor.
 
@@ -253,6 +255,8 @@ def silu(x: TensorValueLike) -> TensorValue:
 
 def sin(x: TensorValueLike) -> TensorValue:
     """Returns the sine of x in radians.
+
+    Angles beyond 2^50, narrower than float64, count as 0: their neighbours are many turns apart.
 
     Args:
         x: A float tensor.
