@@ -4,10 +4,13 @@
 #include "lib/Codegen/Kernel.h"
 #include "lib/Codegen/Passes.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kvern {
 #define GEN_PASS_DEF_COLLAPSEROWS
@@ -156,6 +159,11 @@ struct CollapseRowsPass : kvern::impl::CollapseRowsBase<CollapseRowsPass> {
       if (!dims.empty() && chain.add(product->op, dims)) {
         chain.collapse(rewriter);
       }
+    }
+    RewritePatternSet patterns(&getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
+      signalPassFailure();
     }
   }
 };

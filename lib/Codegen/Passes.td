@@ -39,6 +39,7 @@ def CollapseRows : Pass<"kvern-collapse-rows", "::mlir::func::FuncOp"> {
     Precondition: tensors. Example: `test/Codegen/collapse-rows.mlir`.
   }];
   let dependentDialects = [
+    "::mlir::affine::AffineDialect",
     "::mlir::bufferization::BufferizationDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
     "::mlir::tensor::TensorDialect"];
@@ -195,9 +196,10 @@ def ExpandMath : Pass<"kvern-expand-math"> {
     `math.exp`, `log`, `log2`, `sin` and `cos` of f32, scalars and vectors, become
     polynomials within 2 units in the last place, as do `tanh`, `erf`, `expm1`,
     `log1p`, `asin` and `acos` within 7, by upstream's expansions. Denormals,
-    infinities and NaN are kept. `sin` and `cos` hold up to 2^48. Extension from
-    and rounding to bf16 become integer arithmetic, so that no run-time library is
-    called. All else, f64 among it, is left for calls of libm.
+    infinities and NaN are kept. Beyond 2^50 the angle of `sin` and `cos` counts
+    as 0. Extension from and rounding to bf16 become integer arithmetic, so that
+    no run-time library is called. All else, f64 among it, is left for calls of
+    libm.
 
     Example: `test/Codegen/expand-math.mlir`.
   }];
