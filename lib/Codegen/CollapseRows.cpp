@@ -31,7 +31,10 @@ public:
   bool add(linalg::GenericOp op, ArrayRef<unsigned> dims) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     ReassociationIndices sequence(dims.begin(), dims.end());
-    if (op->getNumResults() != 1 ||
+    auto isPermutation = [](AffineMap map) {
+      return map.isProjectedPermutation();
+    };
+    if (op->getNumResults() != 1 || !llvm::all_of(maps, isPermutation) ||
         !linalg::areDimSequencesPreserved(maps, sequence)) {
       return false;
     }
