@@ -37,6 +37,11 @@ public:
       return it->second;
     }
     Operation *op = value.getDefiningOp();
+    if (auto dim = dyn_cast<memref::DimOp>(op)) {
+      if (std::optional<int64_t> axis = dim.getConstantIndex()) {
+        return known[value] = sizeOf(dim.getSource(), *axis);
+      }
+    }
     if (!isPure(op) || op->getNumRegions() != 0 || op->getNumResults() != 1) {
       return Value();
     }
@@ -66,10 +71,50 @@ public:
       Value b = upperBound(op->getOperand(1));
       return a && b ? minimum(a, b) : a ? a : b;
     }
+    if (auto select = dyn_cast_if_present<arith::SelectOp>(op)) {
+      Value a = upperBound(select.getTrueValue());
+      Value b = upperBound(select.getFalseValue());
+      return a && b ? arith::MaxSIOp::create(builder, op->getLoc(), a, b)
+                    : Value();
+    }
     return Value();
   }
 
 private:
+  /// The size of a memref that is an argument, an allocation, or one of them
+  /// with axes merged.
+  Value sizeOf(Value memory, int64_t axis) {
+    Location loc = memory.getLoc();
+    auto type = cast<MemRefType>(memory.getType());
+    if (!type.isDynamicDim(axis)) {
+      return arith::ConstantIndexOp::create(builder, loc,
+                                            type.getDimSize(axis));
+    }
+    if (Value same = exact(memory)) {
+      return memref::DimOp::create(builder, loc, same, axis);
+    }
+    if (auto alloc = memory.getDefiningOp<memref::AllocOp>()) {
+      return exact(alloc.getDynamicSizes()[type.getDynamicDimIndex(axis)]);
+    }
+    if (auto view = memory.getDefiningOp<memref::ViewOp>()) {
+      return exact(view.getSizes()[type.getDynamicDimIndex(axis)]);
+    }
+    auto collapse = memory.getDefiningOp<memref::CollapseShapeOp>();
+    if (!collapse) {
+      return Value();
+    }
+    Value product;
+    for (int64_t source : collapse.getReassociationIndices()[axis]) {
+      Value size = sizeOf(collapse.getSrc(), source);
+      if (!size) {
+        return Value();
+      }
+      product =
+          product ? arith::MulIOp::create(builder, loc, product, size) : size;
+    }
+    return product;
+  }
+
   Value minimum(Value a, Value b) {
     return arith::MinSIOp::create(builder, a.getLoc(), a, b);
   }
@@ -81,8 +126,11 @@ private:
       AffineMap part = map.getSubMap({index});
       SmallVector<Value> operands = min.getOperands();
       affine::canonicalizeMapAndOperands(&part, &operands);
+      if (isa<AffineDimExpr, AffineSymbolExpr>(part.getResult(0))) {
+        operands[0] = upperBound(operands[0]);
+      }
       bool inEntry = llvm::all_of(operands, [&](Value &operand) {
-        operand = exact(operand);
+        operand = operand ? exact(operand) : operand;
         return static_cast<bool>(operand);
       });
       if (inEntry) {
