@@ -23,7 +23,8 @@ using namespace kvern;
 using bufferization::MaterializeInDestinationOp;
 
 namespace {
-/// A product and its consumers, with the loops of each that are merged.
+/// A product, its consumers and their other producers, with the loops of each
+/// that are merged.
 class CollapsibleChain {
 public:
   /// Whether the axes [first, first + count) of `op`'s result can be merged,
@@ -53,6 +54,9 @@ public:
     if (!loops.insert({op, sequence}).second) {
       return loops.lookup(op) == sequence;
     }
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      addProducer(input, sequence);
+    }
     return llvm::all_of(op->getUses(), [&](OpOperand &use) {
       return addUse(use, *axis, dims.size());
     });
@@ -61,6 +65,43 @@ public:
   void collapse(IRRewriter &rewriter);
 
 private:
+  /// Collapses what computes an input for this op only, so that they can be
+  /// fused; otherwise the input alone is collapsed.
+  void addProducer(OpOperand *input, const ReassociationIndices &dims) {
+    auto consumer = cast<linalg::GenericOp>(input->getOwner());
+    auto producer = input->get().getDefiningOp<linalg::GenericOp>();
+    AffineMap read = consumer.getMatchingIndexingMap(input);
+    std::optional<unsigned> axis = read.getResultPosition(
+        getAffineDimExpr(dims.front(), consumer.getContext()));
+    if (!producer || !axis || !producer->hasOneUse() ||
+        producer->getNumResults() != 1 || producer.hasIndexSemantics() ||
+        producer.getNumParallelLoops() != producer.getNumLoops()) {
+      return;
+    }
+    AffineMap written =
+        producer.getMatchingIndexingMap(producer.getDpsInitOperand(0));
+    ReassociationIndices sequence;
+    for (AffineExpr expr : written.getResults().slice(*axis, dims.size())) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      if (!dim ||
+          (!sequence.empty() && dim.getPosition() != sequence.back() + 1)) {
+        return;
+      }
+      sequence.push_back(dim.getPosition());
+    }
+    SmallVector<AffineMap> maps = producer.getIndexingMapsArray();
+    if (!llvm::all_of(
+            maps, [](AffineMap map) { return map.isProjectedPermutation(); }) ||
+        !linalg::areDimSequencesPreserved(maps, sequence)) {
+      return;
+    }
+    if (loops.insert({producer, sequence}).second) {
+      for (OpOperand *next : producer.getDpsInputOperands()) {
+        addProducer(next, sequence);
+      }
+    }
+  }
+
   bool addUse(OpOperand &use, unsigned axis, unsigned count) {
     if (auto store = dyn_cast<MaterializeInDestinationOp>(use.getOwner())) {
       auto type = dyn_cast<MemRefType>(store.getDest().getType());

@@ -2,6 +2,7 @@
 // Which axes of a kernel's values have equal sizes.
 #include "lib/Codegen/DimClasses.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -84,6 +85,17 @@ void DimClasses::addLinalg(Operation *op) {
   }
 }
 
+/// Size arithmetic before all loops, which outlives the ops that it was for.
+static bool isPersistent(OpFoldResult size) {
+  auto value = dyn_cast<Value>(size);
+  if (!value || isa<BlockArgument>(value)) {
+    return static_cast<bool>(value);
+  }
+  Operation *op = value.getDefiningOp();
+  return isa<affine::AffineApplyOp>(op) ||
+         isa<arith::ArithDialect>(op->getDialect());
+}
+
 void DimClasses::keepOnlyArguments() {
   llvm::EquivalenceClasses<Axis> keptClasses;
   DenseMap<Axis, SmallVector<OpFoldResult, 1>> keptSizes;
@@ -100,12 +112,13 @@ void DimClasses::keepOnlyArguments() {
                             .getIndexAttr(type.getDimSize(axis.second)));
       }
       for (OpFoldResult size : sizes.lookup(axis)) {
-        if (isa<BlockArgument>(dyn_cast<Value>(size))) {
+        if (isPersistent(size)) {
           known.push_back(size);
         }
       }
-      if (isa<BlockArgument>(axis.first) ||
-          axis.first.getDefiningOp<bufferization::ToTensorOp>()) {
+      Operation *op = axis.first.getDefiningOp();
+      if (!op || isa<bufferization::ToTensorOp, tensor::CollapseShapeOp,
+                     memref::CollapseShapeOp>(op)) {
         members.push_back(axis);
       }
     }
@@ -152,6 +165,34 @@ OpFoldResult DimClasses::lookup(Axis axis, Operation *user,
   return best;
 }
 
+OpFoldResult DimClasses::product(Operation *op, int64_t dim, OpBuilder &builder,
+                                 DominanceInfo &dominance) const {
+  Operation *collapse = op->getOperand(0).getDefiningOp();
+  ReassociationIndices axes;
+  if (auto tensor = dyn_cast_if_present<tensor::CollapseShapeOp>(collapse)) {
+    axes = tensor.getReassociationIndices()[dim];
+  } else if (auto memref =
+                 dyn_cast_if_present<memref::CollapseShapeOp>(collapse)) {
+    axes = memref.getReassociationIndices()[dim];
+  } else {
+    return {};
+  }
+  SmallVector<Value> factors;
+  for (int64_t axis : axes) {
+    OpFoldResult size = lookup({collapse->getOperand(0), axis}, op, dominance);
+    if (!size) {
+      return {};
+    }
+    factors.push_back(
+        getValueOrCreateConstantIndexOp(builder, op->getLoc(), size));
+  }
+  Value result = factors.front();
+  for (Value factor : llvm::drop_begin(factors)) {
+    result = arith::MulIOp::create(builder, op->getLoc(), result, factor);
+  }
+  return result;
+}
+
 void DimClasses::resolve(func::FuncOp function) const {
   DominanceInfo dominance(function);
   IRRewriter rewriter(function.getContext());
@@ -163,11 +204,14 @@ void DimClasses::resolve(func::FuncOp function) const {
     if (!dim) {
       return;
     }
+    rewriter.setInsertionPoint(op);
     OpFoldResult size = lookup({op->getOperand(0), *dim}, op, dominance);
+    if (!size) {
+      size = product(op, *dim, rewriter, dominance);
+    }
     if (!size) {
       return;
     }
-    rewriter.setInsertionPoint(op);
     rewriter.replaceOp(
         op, getValueOrCreateConstantIndexOp(rewriter, op->getLoc(), size));
   });

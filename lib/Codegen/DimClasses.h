@@ -19,7 +19,8 @@ public:
   explicit DimClasses(mlir::func::FuncOp function);
 
   /// Forgets all but the axes of arguments and of tensors read from them, and
-  /// all sizes but index arguments, so that other ops may be erased.
+  /// all sizes but index arguments and arithmetic, so that other ops may be
+  /// erased.
   void keepOnlyArguments();
 
   /// Replaces `tensor.dim` and `memref.dim` in `function` by what is known:
@@ -37,6 +38,10 @@ private:
   /// What the axis' size is known to be before `user`; null if nothing.
   mlir::OpFoldResult lookup(Axis axis, mlir::Operation *user,
                             mlir::DominanceInfo &dominance) const;
+  /// The size that `op` reads of an axis that others were merged into.
+  mlir::OpFoldResult product(mlir::Operation *op, int64_t dim,
+                             mlir::OpBuilder &builder,
+                             mlir::DominanceInfo &dominance) const;
 
   llvm::EquivalenceClasses<Axis> classes;
   llvm::DenseMap<Axis, llvm::SmallVector<mlir::OpFoldResult, 1>> sizes;

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -119,12 +120,40 @@ private:
     return arith::MinSIOp::create(builder, a.getLoc(), a, b);
   }
 
+  /// The map with loop indices that it subtracts at their least value, 0.
+  static AffineMap dropSubtractedIndices(AffineMap map,
+                                         ArrayRef<Value> operands) {
+    MLIRContext *context = map.getContext();
+    AffineExpr expr = map.getResult(0);
+    for (unsigned i = 0; i < operands.size(); ++i) {
+      auto index = dyn_cast<BlockArgument>(operands[i]);
+      auto loop = index ? dyn_cast<scf::ForOp>(index.getOwner()->getParentOp())
+                        : scf::ForOp();
+      if (!loop || getConstantIntValue(loop.getLowerBound()) != 0 ||
+          index != loop.getInductionVar()) {
+        continue;
+      }
+      unsigned dims = map.getNumDims();
+      AffineExpr name = i < dims ? getAffineDimExpr(i, context)
+                                 : getAffineSymbolExpr(i - dims, context);
+      AffineExpr without =
+          expr.replace(name, getAffineConstantExpr(0, context));
+      if (simplifyAffineExpr(expr - without + name, dims,
+                             map.getNumSymbols()) ==
+          getAffineConstantExpr(0, context)) {
+        expr = without;
+      }
+    }
+    return AffineMap::get(map.getNumDims(), map.getNumSymbols(), expr);
+  }
+
   Value boundMin(affine::AffineMinOp min) {
     Value best;
     AffineMap map = min.getMap();
     for (unsigned index = 0, e = map.getNumResults(); index < e; ++index) {
       AffineMap part = map.getSubMap({index});
       SmallVector<Value> operands = min.getOperands();
+      part = dropSubtractedIndices(part, operands);
       affine::canonicalizeMapAndOperands(&part, &operands);
       if (isa<AffineDimExpr, AffineSymbolExpr>(part.getResult(0))) {
         operands[0] = upperBound(operands[0]);
