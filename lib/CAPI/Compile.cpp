@@ -99,8 +99,8 @@ static LogicalResult compile(Compilation &compilation, StringRef version,
   if (failed(compilation.runTo("target"))) {
     return failure();
   }
-  auto executable = kvern::emitExecutable(*compilation.module,
-                                          compilation.target, version);
+  auto executable =
+      kvern::emitExecutable(*compilation.module, compilation.target, version);
   if (!executable) {
     return compilation.fail(executable.takeError());
   }
@@ -149,8 +149,7 @@ MlirLogicalResult kvernCompile(MlirOperation module,
                                MlirStringCallback onError, void *userData) {
   Compilation compilation(module, options);
   std::string result;
-  LogicalResult outcome =
-      compile(compilation, unwrap(options.version), result);
+  LogicalResult outcome = compile(compilation, unwrap(options.version), result);
   return finish(outcome, result, compilation, onDone, onError, userData);
 }
 
@@ -164,10 +163,10 @@ MlirLogicalResult kvernPrintStage(MlirOperation module, MlirStringRef stage,
   return finish(outcome, result, compilation, onDone, onError, userData);
 }
 
-void kvernDescribeTarget(KvernCompileOptions options,
-                         MlirStringCallback onDone, void *userData) {
-  kvern::CpuTarget target = kvern::resolveTarget(unwrap(options.cpu),
-                                                 unwrap(options.features));
+void kvernDescribeTarget(KvernCompileOptions options, MlirStringCallback onDone,
+                         void *userData) {
+  kvern::CpuTarget target =
+      kvern::resolveTarget(unwrap(options.cpu), unwrap(options.features));
   std::string text = target.cpu + " " + target.features;
   onDone(wrap(StringRef(text)), userData);
 }

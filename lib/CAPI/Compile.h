@@ -1,4 +1,5 @@
-//===- Compile.h - C API of the compiler ---------------------------*- C -*-===//
+//===- Compile.h - C API of the compiler ---------------------------*- C
+//-*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef KVERN_LIB_CAPI_COMPILE_H
@@ -25,9 +26,11 @@ MLIR_CAPI_EXPORTED MlirStringRef kvernGetStageName(intptr_t index);
 
 /// Compiles a module of graphs, which is left as it is, to an executable file.
 /// Calls `onDone` with its bytes, or `onError` with the diagnostics.
-MLIR_CAPI_EXPORTED MlirLogicalResult kvernCompile(
-    MlirOperation module, KvernCompileOptions options,
-    MlirStringCallback onDone, MlirStringCallback onError, void *userData);
+MLIR_CAPI_EXPORTED MlirLogicalResult kvernCompile(MlirOperation module,
+                                                  KvernCompileOptions options,
+                                                  MlirStringCallback onDone,
+                                                  MlirStringCallback onError,
+                                                  void *userData);
 
 /// Calls `onDone` with the text of the module after `stage`, or with assembly
 /// for the stage "binary". The module is left as it is. On failure calls

@@ -83,12 +83,16 @@ MLIR_CAPI_EXPORTED bool kvernTypeIsABuffer(MlirType type);
 MLIR_CAPI_EXPORTED MlirTypeID kvernTensorTypeGetTypeID(void);
 MLIR_CAPI_EXPORTED MlirTypeID kvernBufferTypeGetTypeID(void);
 /// Null, after a diagnostic at `location`, when the type would be invalid.
-MLIR_CAPI_EXPORTED MlirType kvernTensorTypeGetChecked(
-    MlirLocation location, intptr_t rank, const MlirAttribute *dims,
-    MlirType elementType, MlirAttribute device);
-MLIR_CAPI_EXPORTED MlirType kvernBufferTypeGetChecked(
-    MlirLocation location, intptr_t rank, const MlirAttribute *dims,
-    MlirType elementType, MlirAttribute device);
+MLIR_CAPI_EXPORTED MlirType kvernTensorTypeGetChecked(MlirLocation location,
+                                                      intptr_t rank,
+                                                      const MlirAttribute *dims,
+                                                      MlirType elementType,
+                                                      MlirAttribute device);
+MLIR_CAPI_EXPORTED MlirType kvernBufferTypeGetChecked(MlirLocation location,
+                                                      intptr_t rank,
+                                                      const MlirAttribute *dims,
+                                                      MlirType elementType,
+                                                      MlirAttribute device);
 /// Of a tensor or a buffer.
 MLIR_CAPI_EXPORTED intptr_t kvernShapedTypeGetRank(MlirType type);
 MLIR_CAPI_EXPORTED MlirAttribute kvernShapedTypeGetDim(MlirType type,

@@ -68,9 +68,8 @@ struct Stage {
 };
 
 constexpr Stage stages[] = {
-    {"graph", addGraph},   {"optimized", addOptimized},
-    {"kernels", addKernels}, {"loops", addLoops},
-    {"target", addTarget},
+    {"graph", addGraph}, {"optimized", addOptimized}, {"kernels", addKernels},
+    {"loops", addLoops}, {"target", addTarget},
 };
 
 struct TargetOptions : PassPipelineOptions<TargetOptions> {

@@ -9,8 +9,8 @@
 namespace kvern {
 
 /// The builtin type that stands for an element in memory: unsigned integers
-/// without their sign, booleans (MLIR cannot store a single bit) and 8- and 4-bit
-/// floats as a byte, the rest as they are.
+/// without their sign, booleans (MLIR cannot store a single bit) and 8- and
+/// 4-bit floats as a byte, the rest as they are.
 mlir::Type getStorageType(mlir::Type elementType);
 
 /// The contiguous memref of a kvern tensor or buffer; sizes that are not

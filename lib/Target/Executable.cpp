@@ -14,8 +14,8 @@
 using namespace mlir;
 using namespace kvern;
 
-/// The elements as they lie in memory, row-major. Bytes that are not held by the
-/// attribute itself are put into `storage`.
+/// The elements as they lie in memory, row-major. Bytes that are not held by
+/// the attribute itself are put into `storage`.
 static llvm::Expected<ArrayRef<char>>
 getBytes(ElementsAttr value, std::deque<std::vector<char>> &storage) {
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {

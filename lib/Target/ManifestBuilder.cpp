@@ -77,13 +77,11 @@ static void appendTerms(AffineExpr expr, DimAttr dim,
   default:
     push(binary.getLHS());
     push(binary.getRHS());
-    out.terms.push_back({expr.getKind() == AffineExprKind::Add
-                             ? DimExpr::Op::Add
-                         : expr.getKind() == AffineExprKind::Mul
-                             ? DimExpr::Op::Mul
-                         : expr.getKind() == AffineExprKind::Mod
-                             ? DimExpr::Op::Mod
-                             : DimExpr::Op::FloorDiv});
+    out.terms.push_back(
+        {expr.getKind() == AffineExprKind::Add   ? DimExpr::Op::Add
+         : expr.getKind() == AffineExprKind::Mul ? DimExpr::Op::Mul
+         : expr.getKind() == AffineExprKind::Mod ? DimExpr::Op::Mod
+                                                 : DimExpr::Op::FloorDiv});
   }
 }
 
@@ -166,9 +164,9 @@ static runtime::ProgramSpec getProgram(LLVM::LLVMFuncOp function,
   return program;
 }
 
-llvm::Expected<ManifestContents>
-kvern::buildManifest(ModuleOp module, const CpuTarget &target,
-                     StringRef version) {
+llvm::Expected<ManifestContents> kvern::buildManifest(ModuleOp module,
+                                                      const CpuTarget &target,
+                                                      StringRef version) {
   ManifestContents contents;
   runtime::Manifest &manifest = contents.manifest;
   manifest.kvernVersion = version.str();
@@ -203,8 +201,7 @@ kvern::buildManifest(ModuleOp module, const CpuTarget &target,
     contents.constants.push_back(entry.getAs<ElementsAttr>("value"));
   }
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-    if (auto attrs =
-            function->getAttrOfType<DictionaryAttr>("kvern.program")) {
+    if (auto attrs = function->getAttrOfType<DictionaryAttr>("kvern.program")) {
       manifest.programs.push_back(getProgram(function, attrs));
     }
   }

@@ -62,8 +62,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 }
 
 llvm::Expected<llvm::SmallVector<char, 0>>
-kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target,
-                CodeKind kind) {
+kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
   auto machine = createMachine(target);
   if (!machine) {
     return machine.takeError();

@@ -41,8 +41,8 @@ static void copyFreeProducers(Block &block) {
   }
 }
 
-/// "kernel_matmul_add_relu", of at most five ops. The prefix keeps it apart from
-/// the functions of libm.
+/// "kernel_matmul_add_relu", of at most five ops. The prefix keeps it apart
+/// from the functions of libm.
 static std::string getBaseName(const FusionGroup &group) {
   std::string name = "kernel";
   for (Operation *op : ArrayRef(group.ops).take_front(5)) {
@@ -130,8 +130,7 @@ DictionaryAttr KernelOutliner::renumberDims(func::FuncOp kernel) {
 }
 
 void KernelOutliner::outline(const FusionGroup &group) {
-  llvm::SmallPtrSet<Operation *, 8> members(group.ops.begin(),
-                                            group.ops.end());
+  llvm::SmallPtrSet<Operation *, 8> members(group.ops.begin(), group.ops.end());
   llvm::SetVector<Value> operands;
   for (Operation *op : group.ops) {
     for (Value operand : op->getOperands()) {
@@ -170,8 +169,7 @@ namespace {
 struct FormKernels : kvern::impl::FormKernelsBase<FormKernels> {
   void runOnOperation() override {
     KernelOutliner outliner(getOperation());
-    auto graphs =
-        llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    auto graphs = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp graph : graphs) {
       if (graph.isExternal() || graph->hasAttr("kvern.kernel")) {
         continue;

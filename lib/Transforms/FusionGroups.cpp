@@ -18,8 +18,7 @@ bool kvern::isKernelOp(Operation *op) {
     return true;
   }
   std::optional<FusionKind> kind = getKind(op);
-  return kind && *kind != FusionKind::View &&
-         !isa<WeightOp, ConstantOp>(op);
+  return kind && *kind != FusionKind::View && !isa<WeightOp, ConstantOp>(op);
 }
 
 bool kvern::isInlinedConstant(Operation *op) {
@@ -81,8 +80,7 @@ static bool acceptsProducer(Operation *user, Operation *producer) {
     // Broadcasting repeats the work.
     return !isExpensive(producer) ||
            getNumElements(user->getContext(), getShape(value)) ==
-               getNumElements(user->getContext(),
-                              getShape(user->getResult(0)));
+               getNumElements(user->getContext(), getShape(user->getResult(0)));
   case FusionKind::Reduction:
   case FusionKind::Norm:
     // Only what is reduced, not the rank-1 parameters.

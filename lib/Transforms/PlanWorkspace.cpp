@@ -1,9 +1,11 @@
 //===- PlanWorkspace.cpp - One arena for all intermediate values ----------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// 1. An allocation in the entry block of a kernel becomes an argument; each call
+// 1. An allocation in the entry block of a kernel becomes an argument; each
+// call
 //    allocates it before the call, from the sizes it passes.
-// 2. Each allocation of the host program has a lifetime: from where it stands to
+// 2. Each allocation of the host program has a lifetime: from where it stands
+// to
 //    the last op that uses it or a view of it. In program order it takes the
 //    first slot that is free by then and large enough: one of the same size
 //    expression, or the smallest of those with a number as size. The arena is
@@ -72,9 +74,9 @@ static LogicalResult passScratch(func::FuncOp kernel,
           return alloc.emitOpError("has a size that the caller cannot know");
         }
       }
-      Value scratch = memref::AllocOp::create(builder, alloc.getLoc(),
-                                              alloc.getType(), sizes,
-                                              alloc.getAlignmentAttr());
+      Value scratch =
+          memref::AllocOp::create(builder, alloc.getLoc(), alloc.getType(),
+                                  sizes, alloc.getAlignmentAttr());
       call.getOperandsMutable().append(scratch);
     }
     unsigned index = kernel.getNumArguments();
@@ -228,9 +230,8 @@ void ArenaPlanner::run() {
   for (memref::AllocOp alloc : allocations) {
     Value bytes = getBytes(alloc, entry, mapping);
     if (bytes) {
-      size_t slot =
-          takeSlot(getKey(alloc), bytes, positions.lookup(alloc),
-                   getLastUse(alloc));
+      size_t slot = takeSlot(getKey(alloc), bytes, positions.lookup(alloc),
+                             getLastUse(alloc));
       placed.emplace_back(alloc, slot);
       continue;
     }
@@ -239,13 +240,12 @@ void ArenaPlanner::run() {
     for (Value size : alloc.getDynamicSizes()) {
       here.map(size, size);
     }
-    Value memory =
-        HostAllocOp::create(builder, alloc.getLoc(), bytesType, frame,
-                            getBytes(alloc, builder, here));
+    Value memory = HostAllocOp::create(builder, alloc.getLoc(), bytesType,
+                                       frame, getBytes(alloc, builder, here));
     Value zero = arith::ConstantIndexOp::create(builder, alloc.getLoc(), 0);
     alloc.replaceAllUsesWith(
-        memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(),
-                               memory, zero, alloc.getDynamicSizes())
+        memref::ViewOp::create(builder, alloc.getLoc(), alloc.getType(), memory,
+                               zero, alloc.getDynamicSizes())
             .getResult());
     alloc.erase();
   }
@@ -265,8 +265,7 @@ void ArenaPlanner::run() {
   if (placed.empty()) {
     return;
   }
-  Value arena =
-      HostWorkspaceOp::create(entry, loc, bytesType, frame, offset);
+  Value arena = HostWorkspaceOp::create(entry, loc, bytesType, frame, offset);
   for (auto [alloc, slot] : placed) {
     OpBuilder builder(alloc);
     alloc.replaceAllUsesWith(

@@ -46,9 +46,8 @@ static Rule getRule(StringRef stage) {
     };
   }
   if (stage == "target") {
-    return [](Operation *op) {
-      return isa<LLVM::LLVMDialect>(op->getDialect());
-    };
+    return
+        [](Operation *op) { return isa<LLVM::LLVMDialect>(op->getDialect()); };
   }
   return nullptr;
 }

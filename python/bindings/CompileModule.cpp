@@ -60,15 +60,15 @@ void kvern::python::populateCompile(nb::module_ &m) {
       "holds the diagnostics.");
   m.def(
       "print_stage",
-      [](MlirOperation module, const std::string &stage,
-         const std::string &cpu, const std::string &features) {
+      [](MlirOperation module, const std::string &stage, const std::string &cpu,
+         const std::string &features) {
         Outcome outcome;
         MlirLogicalResult result;
         {
           nb::gil_scoped_release release;
-          result = kvernPrintStage(
-              module, toRef(stage), {toRef(cpu), toRef(features), toRef("")},
-              storeResult, storeErrors, &outcome);
+          result = kvernPrintStage(module, toRef(stage),
+                                   {toRef(cpu), toRef(features), toRef("")},
+                                   storeResult, storeErrors, &outcome);
         }
         return unwrapOutcome(result, std::move(outcome));
       },

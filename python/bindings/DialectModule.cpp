@@ -142,17 +142,16 @@ void addAttributes(nb::module_ &m) {
             }
             return toString(name);
           })
-      .def_property_readonly("symbols",
-                             [](MlirAttribute self) {
-                               std::vector<std::string> names;
-                               for (intptr_t i = 0,
-                                             e = kvernDimAttrGetNumSymbols(self);
-                                    i < e; ++i) {
-                                 names.push_back(
-                                     toString(kvernDimAttrGetSymbolAt(self, i)));
-                               }
-                               return names;
-                             })
+      .def_property_readonly(
+          "symbols",
+          [](MlirAttribute self) {
+            std::vector<std::string> names;
+            for (intptr_t i = 0, e = kvernDimAttrGetNumSymbols(self); i < e;
+                 ++i) {
+              names.push_back(toString(kvernDimAttrGetSymbolAt(self, i)));
+            }
+            return names;
+          })
       .def_property_readonly("expr_str",
                              [](MlirAttribute self) {
                                std::string text;
@@ -245,20 +244,18 @@ void addType(nb::module_ &m, const char *name, bool (*isA)(MlirType),
             return type;
           },
           nb::arg("shape"), nb::arg("element_type"), nb::arg("device"))
-      .def_property_readonly("shape",
-                             [](MlirType self) {
-                               std::vector<MlirAttribute> dims;
-                               for (intptr_t i = 0,
-                                             e = kvernShapedTypeGetRank(self);
-                                    i < e; ++i) {
-                                 dims.push_back(kvernShapedTypeGetDim(self, i));
-                               }
-                               return dims;
-                             })
-      .def_property_readonly("element_type",
-                             [](MlirType self) {
-                               return kvernShapedTypeGetElementType(self);
-                             })
+      .def_property_readonly(
+          "shape",
+          [](MlirType self) {
+            std::vector<MlirAttribute> dims;
+            for (intptr_t i = 0, e = kvernShapedTypeGetRank(self); i < e; ++i) {
+              dims.push_back(kvernShapedTypeGetDim(self, i));
+            }
+            return dims;
+          })
+      .def_property_readonly(
+          "element_type",
+          [](MlirType self) { return kvernShapedTypeGetElementType(self); })
       .def_property_readonly("device", [](MlirType self) {
         return kvernShapedTypeGetDevice(self);
       });

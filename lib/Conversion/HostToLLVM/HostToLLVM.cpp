@@ -54,9 +54,9 @@ private:
     return arith::IndexCastOp::create(builder, loc, i64, index);
   }
   Value getElement(Location loc, Value base, int64_t index) {
-    return LLVM::GEPOp::create(builder, loc, pointer, i64, base,
-                               ArrayRef<LLVM::GEPArg>{
-                                   static_cast<int32_t>(index)});
+    return LLVM::GEPOp::create(
+        builder, loc, pointer, i64, base,
+        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(index)});
   }
   Value loadField(Location loc, Value frame, FrameField field, int64_t index,
                   Type type) {
@@ -100,8 +100,8 @@ void HostLowering::replaceByMemRef(Operation *op, Value memory,
                                    ValueRange sizes) {
   Location loc = op->getLoc();
   auto type = cast<MemRefType>(op->getResult(0).getType());
-  auto descriptor = MemRefDescriptor::poison(builder, loc,
-                                             converter.convertType(type));
+  auto descriptor =
+      MemRefDescriptor::poison(builder, loc, converter.convertType(type));
   descriptor.setAllocatedPtr(builder, loc, memory);
   descriptor.setAlignedPtr(builder, loc, memory);
   descriptor.setOffset(builder, loc, constant(loc, 0));
@@ -111,8 +111,8 @@ void HostLowering::replaceByMemRef(Operation *op, Value memory,
     descriptor.setStride(builder, loc, axis, stride);
     stride = LLVM::MulOp::create(builder, loc, stride, sizes[axis]);
   }
-  auto cast = UnrealizedConversionCastOp::create(builder, loc, type,
-                                                 Value(descriptor));
+  auto cast =
+      UnrealizedConversionCastOp::create(builder, loc, type, Value(descriptor));
   op->replaceAllUsesWith(cast);
   op->erase();
 }
@@ -173,20 +173,17 @@ LogicalResult HostLowering::lowerCheck(HostCheckOp op) {
   Block *block = op->getBlock();
   Block *rest = block->splitBlock(op);
   Block *fail = builder.createBlock(rest->getParent());
-  SmallVector<Value> operands = {op.getFrame(),
-                                 constant(loc, op.getIndex())};
+  SmallVector<Value> operands = {op.getFrame(), constant(loc, op.getIndex())};
   for (unsigned i = 0; i < 3; ++i) {
-    operands.push_back(i < op.getValues().size()
-                           ? toInt(loc, op.getValues()[i])
-                           : constant(loc, 0));
+    operands.push_back(i < op.getValues().size() ? toInt(loc, op.getValues()[i])
+                                                 : constant(loc, 0));
   }
-  if (failed(call(loc, "kvern_rt_fail", LLVM::LLVMVoidType::get(
-                                            module.getContext()),
-                  operands))) {
+  if (failed(call(loc, "kvern_rt_fail",
+                  LLVM::LLVMVoidType::get(module.getContext()), operands))) {
     return failure();
   }
-  Value one = arith::ConstantOp::create(builder, loc,
-                                        builder.getI32IntegerAttr(1));
+  Value one =
+      arith::ConstantOp::create(builder, loc, builder.getI32IntegerAttr(1));
   func::ReturnOp::create(builder, loc, one);
   builder.setInsertionPointToEnd(block);
   cf::CondBranchOp::create(builder, loc, op.getCondition(), rest, fail);
@@ -199,8 +196,8 @@ LogicalResult HostLowering::lower(Operation *op) {
   builder.setInsertionPoint(op);
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](HostSymbolOp symbol) {
-        Value value = loadField(loc, symbol.getFrame(), Symbols,
-                                symbol.getIndex(), i64);
+        Value value =
+            loadField(loc, symbol.getFrame(), Symbols, symbol.getIndex(), i64);
         symbol.replaceAllUsesWith(
             arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                        value)
@@ -210,8 +207,8 @@ LogicalResult HostLowering::lower(Operation *op) {
       })
       .Case([&](HostInputOp input) {
         auto type = cast<MemRefType>(input.getType());
-        Value memory = loadField(loc, input.getFrame(), Inputs,
-                                 input.getIndex(), pointer);
+        Value memory =
+            loadField(loc, input.getFrame(), Inputs, input.getIndex(), pointer);
         replaceByMemRef(op, memory, getSizes(loc, type, input.getSizes()));
         return success();
       })

@@ -12,9 +12,9 @@
 
 namespace kvern {
 
-/// Turns a graph whose compute is all in kernels into a program for the runtime:
-/// `func.func @graph_name(%frame: !llvm.ptr) -> i32`, which fetches inputs and
-/// weights, allocates, checks, and calls kernels.
+/// Turns a graph whose compute is all in kernels into a program for the
+/// runtime: `func.func @graph_name(%frame: !llvm.ptr) -> i32`, which fetches
+/// inputs and weights, allocates, checks, and calls kernels.
 class ProgramBuilder {
 public:
   ProgramBuilder(mlir::func::FuncOp graph, const mlir::SymbolTable &kernels,
