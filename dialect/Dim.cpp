@@ -3,7 +3,7 @@
 //
 // Canonical form. A dimension is a polynomial: a map from monomials to non-zero
 // integer coefficients, where a monomial is a sorted list of factors and a
-// factor is a name or a floordiv that does not divide out; a mod b is
+// factor is a name or a floordiv in lowest terms; a mod b is
 // a - b * (a floordiv b). The affine expression that an attribute stores is
 // rebuilt from that map in one fixed order, with mod put back where it fits, so
 // equal polynomials are equal attributes.
@@ -14,6 +14,7 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
+#include <numeric>
 
 using namespace mlir;
 using namespace kvern;
@@ -122,7 +123,13 @@ private:
                                            const Polynomial &b);
   static std::optional<Polynomial> floorDiv(const Polynomial &a,
                                             const Polynomial &b);
-  bool contractMod();
+  static std::optional<Polynomial> floorDivReduced(Polynomial rest,
+                                                   int64_t divisor);
+  static std::optional<Polynomial> merge(const Polynomial &rest,
+                                         int64_t divisor);
+  static std::optional<Polynomial> floorDivOpaque(const Polynomial &a,
+                                                  const Polynomial &b);
+  bool contract();
   std::optional<Polynomial> contractMod(const Monomial &monomial,
                                         int64_t coefficient,
                                         AffineExpr divided) const;
@@ -186,61 +193,162 @@ std::optional<Monomial> without(const Monomial &monomial,
   return rest;
 }
 
-/// Terms that the divisor, when it is one term, divides go out of the division;
-/// the rest stays as one opaque factor.
+/// What `floorDiv` makes of a division, so that equal ones have one form:
+///
+/// 1. The first coefficient of b is positive: a / b = -a / -b.
+/// 2. a = q b + r by long division of polynomials, each coefficient of r from 0
+///    to below that of b. q is outside, r stays.
+///
+/// and, where b is a number d:
+///
+/// 3. d and the coefficients of the names in r have no common divisor.
+/// 4. Of r and d - 1 - r, reduced by d, the one with the smaller first
+///    coefficient stays, since floor(r / d) = -floor((d - 1 - r) / d).
+/// 5. floor((floor(x / e) + y) / d) is floor((x + e y) / (e d)).
 std::optional<Polynomial> Polynomial::floorDiv(const Polynomial &a,
                                                const Polynomial &b) {
   if (b.terms.empty()) {
     return std::nullopt;
   }
+  if (b.terms.begin()->second < 0) {
+    Polynomial zero(*a.divisions);
+    std::optional<Polynomial> dividend = sum(zero, a, -1);
+    std::optional<Polynomial> divisor = sum(zero, b, -1);
+    return dividend && divisor ? floorDiv(*dividend, *divisor) : std::nullopt;
+  }
   Polynomial quotient(*a.divisions);
   Polynomial rest = a;
-  if (b.terms.size() == 1) {
-    const auto &[divisor, coefficient] = *b.terms.begin();
-    for (const auto &[monomial, value] : a.terms) {
-      std::optional<Monomial> left = without(monomial, divisor);
-      if (!left || (coefficient == -1 && value == INT64_MIN) ||
-          value % coefficient != 0) {
-        continue;
-      }
-      rest.terms.erase(monomial);
-      if (!quotient.add(*left, value / coefficient)) {
+  const auto &[leading, divisor] = *b.terms.begin();
+  // A step changes its own term and those after it.
+  for (auto it = rest.terms.begin(); it != rest.terms.end();) {
+    Monomial monomial = it->first;
+    std::optional<Monomial> left = without(monomial, leading);
+    int64_t times = left ? llvm::divideFloorSigned(it->second, divisor) : 0;
+    if (times != 0) {
+      Polynomial part(*a.divisions);
+      part.terms[*left] = times;
+      std::optional<Polynomial> whole = product(part, b);
+      std::optional<Polynomial> less =
+          whole ? sum(rest, *whole, -1) : std::nullopt;
+      if (!less || !quotient.add(*left, times)) {
         return std::nullopt;
       }
+      rest = std::move(*less);
     }
-  } else if (a.terms == b.terms) {
-    rest.terms.clear();
-    quotient.terms[Monomial()] = 1;
+    it = rest.terms.upper_bound(monomial);
   }
   if (rest.terms.empty()) {
     return quotient;
   }
-  std::optional<int64_t> x = rest.getConstant();
-  std::optional<int64_t> y = b.getConstant();
-  if (x && y) {
-    if (*x == INT64_MIN && *y == -1) {
-      return std::nullopt;
-    }
-    bool fits = quotient.add(Monomial(), llvm::divideFloorSigned(*x, *y));
-    return fits ? std::optional(quotient) : std::nullopt;
+  std::optional<Polynomial> fraction = b.getConstant()
+                                           ? floorDivReduced(rest, divisor)
+                                           : floorDivOpaque(rest, b);
+  return fraction ? sum(quotient, *fraction) : std::nullopt;
+}
+
+/// Steps 3 to 5.
+std::optional<Polynomial> Polynomial::floorDivReduced(Polynomial rest,
+                                                      int64_t divisor) {
+  Polynomial outside(*rest.divisions);
+  if (rest.getConstant()) {
+    return outside;
   }
+  int64_t common = divisor;
+  for (const auto &[monomial, coefficient] : rest.terms) {
+    common = monomial.empty() ? common : std::gcd(common, coefficient);
+  }
+  if (common > 1) {
+    Polynomial scaled(*rest.divisions);
+    for (const auto &[monomial, coefficient] : rest.terms) {
+      scaled.add(monomial, coefficient / common);
+    }
+    return divisor == common ? std::optional(scaled)
+                             : floorDivReduced(scaled, divisor / common);
+  }
+
+  // floor(r / d) = sum of the monomials - floor(flipped / d)
+  Polynomial flipped(*rest.divisions);
+  flipped.add(Monomial(), divisor - 1);
+  for (const auto &[monomial, coefficient] : rest.terms) {
+    flipped.add(monomial,
+                monomial.empty() ? -coefficient : divisor - coefficient);
+    if (!monomial.empty()) {
+      outside.add(monomial, 1);
+    }
+  }
+  // Numbers do not decide: (n + 1) floordiv 2 is shorter than n - n floordiv 2.
+  bool isFlipped = false;
+  for (const auto &[monomial, coefficient] : rest.terms) {
+    if (!monomial.empty() && coefficient != divisor - coefficient) {
+      isFlipped = divisor - coefficient < coefficient;
+      break;
+    }
+  }
+  if (isFlipped) {
+    std::swap(rest, flipped);
+  }
+  // `rest` is the smaller one now. Either may be part of a longer division.
+  std::optional<Polynomial> fraction = merge(rest, divisor);
+  if (!fraction) {
+    fraction = merge(flipped, divisor);
+    isFlipped ^= fraction.has_value();
+  }
+  if (!fraction) {
+    Polynomial whole(*rest.divisions);
+    whole.add(Monomial(), divisor);
+    fraction = floorDivOpaque(rest, whole);
+  }
+  return fraction && isFlipped ? sum(outside, *fraction, -1) : fraction;
+}
+
+/// Step 5; null when there is nothing to merge.
+std::optional<Polynomial> Polynomial::merge(const Polynomial &rest,
+                                            int64_t divisor) {
+  Divisions &divisions = *rest.divisions;
+  for (const auto &[monomial, coefficient] : rest.terms) {
+    if (coefficient != 1 || monomial.size() != 1) {
+      continue;
+    }
+    auto it = divisions.operands.find(monomial.front());
+    std::optional<int64_t> inner = it == divisions.operands.end()
+                                       ? std::nullopt
+                                       : it->second.second.getConstant();
+    int64_t both;
+    if (!inner || llvm::MulOverflow(*inner, divisor, both)) {
+      continue;
+    }
+    // x + e * (rest - floor(x / e))
+    std::optional<Polynomial> y =
+        sum(rest, factor(divisions, monomial.front()), -1);
+    std::optional<Polynomial> dividend =
+        y ? sum(it->second.first, *y, *inner) : std::nullopt;
+    Polynomial product(divisions);
+    product.add(Monomial(), both);
+    if (std::optional<Polynomial> merged =
+            dividend ? floorDiv(*dividend, product) : std::nullopt) {
+      return merged;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Polynomial> Polynomial::floorDivOpaque(const Polynomial &a,
+                                                     const Polynomial &b) {
   Divisions &divisions = *a.divisions;
-  AffineExpr lhs = rest.toExpr(divisions.context);
+  AffineExpr lhs = a.toExpr(divisions.context);
   AffineExpr rhs = b.toExpr(divisions.context);
   AffineExpr opaque = lhs.floorDiv(rhs);
   auto division = dyn_cast<AffineBinaryOpExpr>(opaque);
   if (division && division.getKind() == AffineExprKind::FloorDiv &&
       division.getLHS() == lhs && division.getRHS() == rhs) {
-    divisions.operands.try_emplace(opaque, rest, b);
-    return sum(quotient, factor(divisions, opaque));
+    divisions.operands.try_emplace(opaque, a, b);
+    return factor(divisions, opaque);
   }
   // MLIR has found something shorter.
-  std::optional<Polynomial> shorter =
-      fromExpr(divisions, opaque, [&](unsigned position) {
-        return std::optional(factor(
-            divisions, getAffineSymbolExpr(position, divisions.context)));
-      });
-  return shorter ? sum(quotient, *shorter) : std::nullopt;
+  return fromExpr(divisions, opaque, [&](unsigned position) {
+    return std::optional(
+        factor(divisions, getAffineSymbolExpr(position, divisions.context)));
+  });
 }
 
 std::optional<Polynomial> Polynomial::fromExpr(Divisions &divisions,
@@ -274,7 +382,13 @@ std::optional<Polynomial> Polynomial::apply(AffineExprKind kind,
   case AffineExprKind::Mul:
     return product(lhs, rhs);
   case AffineExprKind::CeilDiv: {
-    // ceil(a / b) = -floor(-a / b)
+    // ceil(a / b) = floor((a + b - 1) / b) = -floor(-a / b)
+    if (std::optional<int64_t> divisor = rhs.getConstant();
+        divisor && *divisor > 0) {
+      Polynomial more = lhs;
+      return more.add(Monomial(), *divisor - 1) ? floorDiv(more, rhs)
+                                                : std::nullopt;
+    }
     std::optional<Polynomial> negated = sum(zero, lhs, -1);
     std::optional<Polynomial> floor =
         negated ? floorDiv(*negated, rhs) : std::nullopt;
@@ -346,7 +460,8 @@ std::optional<Polynomial> Polynomial::contractMod(const Monomial &monomial,
   return rest && contracted ? sum(*rest, *contracted) : std::nullopt;
 }
 
-bool Polynomial::contractMod() {
+/// Makes the expression shorter; returns whether that was possible.
+bool Polynomial::contract() {
   struct Candidate {
     size_t length;
     Terms::const_iterator term;
@@ -377,7 +492,7 @@ bool Polynomial::contractMod() {
 
 AffineExpr Polynomial::toExpr(MLIRContext *context) const {
   Polynomial contracted = *this;
-  while (contracted.contractMod()) {
+  while (contracted.contract()) {
   }
   AffineExpr result = getAffineConstantExpr(0, context);
   bool first = true;

@@ -17,17 +17,18 @@ def Kvern_DimAttr : Kvern_Attr<"Dim", "dim"> {
   let description = [{
     An integer, a name, or an expression over names, held canonical: a sum of
     coefficient times product of names, so that two spellings of one size are
-    one attribute. A `floordiv` that does not divide out stays as an opaque
-    factor; `a mod b` is `a - b * (a floordiv b)`. Names are sorted; `expr` is an
-    affine (or, with products of names, semi-affine) expression over them as
-    symbols. Expressions of more than 500 operands and operators, or with more
-    than 32 divisions within each other, are refused.
+    one attribute. A `floordiv` that does not divide out stays as a factor, in
+    lowest terms: `(n * 6 + 5) floordiv 4` is `n + n floordiv 2 + 1`. `a mod b`
+    is `a - b * (a floordiv b)`. Names are sorted; `expr` is an affine (or, with
+    products of names, semi-affine) expression over them as symbols. Expressions
+    of more than 500 operands and operators, or with more than 32 divisions
+    within each other, are refused.
 
     ```mlir
     #kvern.dim<64>
     #kvern.dim<batch>
     #kvern.dim<batch * 5 + 1>
-    #kvern.dim<(height - 1) floordiv 2>
+    #kvern.dim<(height + 1) floordiv 2>
     ```
   }];
   let parameters = (ins

@@ -48,9 +48,10 @@ def Kvern_SliceBound : Attr<
 
 /// The bounds of `kvern.slice`, one an axis.
 def Kvern_SliceBounds : ArrayAttrBase<
-    CPred<"::llvm::all_of(::llvm::cast<::mlir::ArrayAttr>($_self), "
-          "[](::mlir::Attribute a) { return "
-          "::llvm::isa<::kvern::DimAttr, ::mlir::UnitAttr>(a); })">,
+    And<[CPred<"::llvm::isa<::mlir::ArrayAttr>($_self)">,
+         CPred<"::llvm::all_of(::llvm::cast<::mlir::ArrayAttr>($_self), "
+               "[](::mlir::Attribute a) { return "
+               "::llvm::isa<::kvern::DimAttr, ::mlir::UnitAttr>(a); })">]>,
     "bounds: dims, or unit for a run-time operand">;
 
 #endif // KVERN_OP_BASE_TD

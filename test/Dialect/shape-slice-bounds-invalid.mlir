@@ -94,3 +94,11 @@ func.func @bounds_attribute(%x: !kvern.tensor<[10, n], f32, cpu:0>) {
   %0 = kvern.slice %x {starts = [0, 1], stops = [], steps = array<i64: 1>, out_dims = []} : (!kvern.tensor<[10, n], f32, cpu:0>) -> !kvern.tensor<[10, n], f32, cpu:0>
   return
 }
+
+// -----
+
+func.func @bounds_no_array(%x: !kvern.tensor<[n], f32, cpu:0>) {
+  // expected-error @+1 {{'kvern.slice' op attribute 'stops' failed to satisfy constraint: bounds: dims, or unit for a run-time operand}}
+  %0 = kvern.slice %x {starts = [#kvern.dim<0>], stops = #kvern.dim<n>, steps = array<i64: 1>, out_dims = [unit]} : (!kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[n], f32, cpu:0>
+  return
+}

@@ -67,7 +67,7 @@ func.func private @long(!kvern.tensor<[(a0 + b0) * (a1 + b1) * (a2 + b2) * (a3 +
 // -----
 
 // expected-error @+1 {{dimension overflows 64 bits, divides by zero or is too long}}
-func.func private @long_divisions(!kvern.tensor<[n floordiv 2 floordiv 3 floordiv 4 floordiv 5 floordiv 6 floordiv 7 floordiv 8 floordiv 9 floordiv 10 floordiv 11 floordiv 12 floordiv 13 floordiv 14 floordiv 15 floordiv 16 floordiv 17 floordiv 18 floordiv 19 floordiv 20 floordiv 21 floordiv 22 floordiv 23 floordiv 24 floordiv 25 floordiv 26 floordiv 27 floordiv 28 floordiv 29 floordiv 30 floordiv 31 floordiv 32 floordiv 33 floordiv 34 floordiv 35 floordiv 36 floordiv 37 floordiv 38 floordiv 39], f32, cpu:0>)
+func.func private @long_divisions(!kvern.tensor<[n floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a floordiv a], f32, cpu:0>)
 
 // -----
 
