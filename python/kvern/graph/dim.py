@@ -73,9 +73,16 @@ class Dim:
 
         Args:
             mapping: Dims by name (a str or a SymbolicDim); names without an entry stay.
+
+        Raises:
+            ShapeError: The result overflows 64 bits or divides by zero.
         """
         names = {str(name): Dim(dim).to_mlir() for name, dim in mapping.items()}
-        return Dim.from_mlir(self.to_mlir().substitute(names))
+        try:
+            attr = self.to_mlir().substitute(names)
+        except ValueError as error:
+            raise located(ShapeError, "Dim substitute", f"{error}: {self!r}") from None
+        return Dim.from_mlir(attr)
 
     def __add__(self, other: DimLike) -> Dim:
         return _combine("add", self, other)
