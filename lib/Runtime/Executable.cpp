@@ -22,7 +22,8 @@ struct Header {
   uint64_t manifestSize;
   uint64_t constantsSize;
   uint64_t objectSize;
-  /// Of everything after the header. Guards against damage, not against malice.
+  /// Of the sizes and everything after the header. Guards against damage, not
+  /// against malice.
   uint64_t checksum;
   uint64_t reserved[2];
 };
@@ -33,7 +34,7 @@ constexpr uint64_t padded(uint64_t size) { return (size + 63) / 64 * 64; }
 /// A 64-bit hash with four independent lanes, so that it runs at memory speed:
 /// every step is a bijection of the state, hence a change of one word always
 /// changes the result.
-uint64_t checksum(const uint8_t *data, uint64_t size) {
+uint64_t checksum(const Header &header, const uint8_t *data, uint64_t size) {
   constexpr uint64_t kMultiplier = 0x9e3779b97f4a7c15;
   uint64_t lanes[4] = {1, 2, 3, 4};
   auto mix = [](uint64_t state, uint64_t word) {
@@ -49,6 +50,9 @@ uint64_t checksum(const uint8_t *data, uint64_t size) {
     }
   }
   uint64_t state = size;
+  for (uint64_t part : {header.manifestSize, header.constantsSize}) {
+    state = mix(state, part);
+  }
   for (; position < size; ++position) {
     state = mix(state, data[position]);
   }
@@ -97,8 +101,8 @@ Status readHeader(const Memory &file, Header &header) {
     return damaged("expected " + std::to_string(header.objectSize) +
                    " bytes of code, but got " + std::to_string(left));
   }
-  if (checksum(file.data() + sizeof(Header), file.size() - sizeof(Header)) !=
-      header.checksum) {
+  if (checksum(header, file.data() + sizeof(Header),
+               file.size() - sizeof(Header)) != header.checksum) {
     return damaged("its checksum does not match");
   }
   return Status::success();
@@ -155,9 +159,9 @@ std::string writeExecutable(Manifest manifest,
     file.resize(padded(file.size()), '\0');
   }
   file += object;
-  header.checksum =
-      checksum(reinterpret_cast<const uint8_t *>(file.data()) + sizeof(Header),
-               file.size() - sizeof(Header));
+  header.checksum = checksum(
+      header, reinterpret_cast<const uint8_t *>(file.data()) + sizeof(Header),
+      file.size() - sizeof(Header));
   std::memcpy(file.data(), &header, sizeof(header));
   return file;
 }
