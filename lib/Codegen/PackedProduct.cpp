@@ -41,6 +41,11 @@ int64_t kvern::packedRhsSize(const ProductBlocking &blocking) {
          panelDepth(blocking);
 }
 
+static bool isMultiple(Value size, int64_t factor) {
+  std::optional<int64_t> constant = getConstantIntValue(size);
+  return constant && *constant % factor == 0;
+}
+
 namespace {
 class PackedEmitter {
 public:
@@ -230,7 +235,7 @@ void PackedEmitter::packRhsTransposed(Span columns, Span depth, Value panel,
         store(value, rhsMemory, b.add(to, i * width));
       }
     };
-    if (b.loadsMasked(rhs)) {
+    if (b.loadsMasked(rhs) && !isMultiple(b.depth, lanes)) {
       b.loop(b.index(0), depth.size, lanes,
              [&](Value k) { copy(k, b.sub(depth.size, k)); });
       return;
@@ -263,20 +268,18 @@ void PackedEmitter::packRhsByElements(Span columns, Span depth, Value panel,
 void PackedEmitter::emitTiles(Span rows, Span columns, Span depth) {
   int64_t tileRows = b.blocking.tileRows;
   b.loop(b.index(0), columns.size, panelWidth(b.blocking), [&](Value panel) {
-    Value full = b.sub(rows.size, b.index(tileRows - 1));
-    b.loop(b.index(0), full, tileRows, [&](Value row) {
-      emitTile(tileRows, row, rows, panel, columns, depth);
-    });
-    // The rows that are left: the smallest tile that holds them.
+    // Up to 4 rows that are left get a smaller tile; a larger one computes more
+    // rows than it stores.
+    constexpr int64_t kSmall = 4;
     Value done = b.mul(
         b.createOrFold<arith::DivUIOp>(rows.size, b.index(tileRows)), tileRows);
-    Value left = b.sub(rows.size, done);
-    b.when(b.less(b.index(0), left), [&] {
-      b.when(
-          b.less(b.index(4), left),
-          [&] { emitTile(tileRows, done, rows, panel, columns, depth); },
-          [&] { emitTile(4, done, rows, panel, columns, depth); });
+    Value small = b.less(b.sub(rows.size, done), b.index(kSmall + 1));
+    Value end = b.createOrFold<arith::SelectOp>(small, done, rows.size);
+    b.loop(b.index(0), end, tileRows, [&](Value row) {
+      emitTile(tileRows, row, rows, panel, columns, depth);
     });
+    b.when(b.less(end, rows.size),
+           [&] { emitTile(kSmall, end, rows, panel, columns, depth); });
   });
 }
 
@@ -351,8 +354,9 @@ void PackedEmitter::storeTile(int64_t tileRows, ArrayRef<Value> sums, Value row,
       });
     }
   };
-  if (b.storesMasked()) {
-    storeRows(/*masked=*/true);
+  bool full = isMultiple(b.columns, panelWidth(b.blocking));
+  if (full || b.storesMasked()) {
+    storeRows(/*masked=*/!full);
     return;
   }
   Value end = b.add(panel, panelWidth(b.blocking));

@@ -1,22 +1,23 @@
-// RUN: kvern-opt %s -pass-pipeline='builtin.module(func.func(kvern-bufferize))' | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: kvern-opt %s -kvern-bufferize -canonicalize -cse | FileCheck %s
 
-#id = affine_map<(d0) -> (d0)>
+#id = affine_map<(i) -> (i)>
 
-// The result is computed where it is written to: no allocation, no copy.
-// CHECK-LABEL: func.func private @negate
-// CHECK-SAME: %[[A:.*]]: memref<?xf32>, %[[OUT:.*]]: memref<?xf32>
-// CHECK-NOT: memref.alloc
-// CHECK-NOT: : tensor<
-// CHECK: linalg.generic {{.*}} ins(%[[A]] : memref<?xf32>) outs(%[[OUT]] : memref<?xf32>)
-// CHECK-NOT: memref.alloc
-func.func private @negate(%a: memref<?xf32>, %out: memref<?xf32>, %n: index) attributes {kvern.kernel} {
-  %x = bufferization.to_tensor %a restrict : memref<?xf32> to tensor<?xf32>
-  %e = tensor.empty(%n) : tensor<?xf32>
-  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
-  ^bb0(%in: f32, %o: f32):
-    %r = arith.negf %in : f32
-    linalg.yield %r : f32
+// The result is computed where it goes.
+// CHECK-LABEL: func @in_output
+//  CHECK-SAME:   %[[X:[a-z0-9]*]]: memref<?xf32>, %[[OUT:[a-z0-9]*]]: memref<?xf32>
+//   CHECK-NOT: memref.alloc
+//       CHECK: linalg.generic {{.*}} ins(%[[X]] : memref<?xf32>) outs(%[[OUT]] : memref<?xf32>)
+//   CHECK-NOT: memref.copy
+func.func @in_output(%x: memref<?xf32>, %out: memref<?xf32>, %d: index) attributes {kvern.kernel} {
+  %0 = bufferization.to_tensor %x restrict : memref<?xf32> to tensor<?xf32>
+  %e = tensor.empty(%d) : tensor<?xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%0 : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %2 = arith.negf %a : f32
+    linalg.yield %2 : f32
   } -> tensor<?xf32>
-  bufferization.materialize_in_destination %0 in restrict writable %out : (tensor<?xf32>, memref<?xf32>) -> ()
+  bufferization.materialize_in_destination %1 in restrict writable %out : (tensor<?xf32>, memref<?xf32>) -> ()
   return
 }

@@ -1,23 +1,40 @@
-// RUN: kvern-opt %s -pass-pipeline='builtin.module(func.func(kvern-collapse-rows))' | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: kvern-opt %s -kvern-collapse-rows -canonicalize | FileCheck %s
 
-// A batch of matrices times one matrix is one matrix times it.
-// CHECK-LABEL: func.func private @product
-// CHECK: tensor.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : tensor<?x?x64xf32> into tensor<?x64xf32>
-// CHECK: linalg.generic
-// CHECK-SAME: iterator_types = ["parallel", "parallel", "reduction"]
-// CHECK: memref.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : memref<?x?x32xf32> into memref<?x32xf32>
-func.func private @product(%a: memref<?x?x64xf32>, %w: memref<32x64xf32>, %out: memref<?x?x32xf32>, %b: index {kvern.symbol = "d0"}, %s: index {kvern.symbol = "d1"}) attributes {kvern.kernel} {
-  %c = arith.constant 0.0 : f32
-  %x = bufferization.to_tensor %a restrict : memref<?x?x64xf32> to tensor<?x?x64xf32>
-  %y = bufferization.to_tensor %w restrict : memref<32x64xf32> to tensor<32x64xf32>
-  %e = tensor.empty(%b, %s) : tensor<?x?x32xf32>
-  %f = linalg.fill ins(%c : f32) outs(%e : tensor<?x?x32xf32>) -> tensor<?x?x32xf32>
-  %0 = linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %y : tensor<?x?x64xf32>, tensor<32x64xf32>) outs(%f : tensor<?x?x32xf32>) {
-  ^bb0(%l: f32, %r: f32, %o: f32):
-    %p = arith.mulf %l, %r : f32
-    %t = arith.addf %o, %p : f32
-    linalg.yield %t : f32
+#lhs = affine_map<(b, m, n, k) -> (b, m, k)>
+#rhs = affine_map<(b, m, n, k) -> (n, k)>
+#out = affine_map<(b, m, n, k) -> (b, m, n)>
+#all = affine_map<(b, m, n) -> (b, m, n)>
+#last = affine_map<(b, m, n) -> (n)>
+
+// CHECK-LABEL: func @linear
+//  CHECK-SAME:   %[[A:.*]]: memref<?x?x8xf32>, %{{.*}}, %{{.*}}, %[[OUT:.*]]: memref<?x?x32xf32>
+//       CHECK: %[[PRODUCT:.*]] = linalg.generic {{.*}} ["parallel", "parallel", "reduction"]
+//  CHECK-SAME:   ins(%{{.*}} : tensor<?x8xf32>, tensor<32x8xf32>)
+//       CHECK: %[[SUM:.*]] = linalg.generic {{.*}} ["parallel", "parallel"]} ins(%[[PRODUCT]],
+//       CHECK: %[[ROWS:.*]] = memref.collapse_shape %[[OUT]] {{\[\[}}0, 1], [2]]
+//       CHECK: bufferization.materialize_in_destination %[[SUM]] in restrict writable %[[ROWS]]
+func.func @linear(%a: memref<?x?x8xf32>, %w: memref<32x8xf32>, %bias: memref<32xf32>, %out: memref<?x?x32xf32>,
+                  %d0: index, %d1: index) attributes {kvern.kernel} {
+  %0 = bufferization.to_tensor %a restrict : memref<?x?x8xf32> to tensor<?x?x8xf32>
+  %1 = bufferization.to_tensor %w restrict : memref<32x8xf32> to tensor<32x8xf32>
+  %2 = bufferization.to_tensor %bias restrict : memref<32xf32> to tensor<32xf32>
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%d0, %d1) : tensor<?x?x32xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<?x?x32xf32>) -> tensor<?x?x32xf32>
+  %3 = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%0, %1 : tensor<?x?x8xf32>, tensor<32x8xf32>) outs(%init : tensor<?x?x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %p, %acc : f32
+    linalg.yield %s : f32
   } -> tensor<?x?x32xf32>
-  bufferization.materialize_in_destination %0 in restrict writable %out : (tensor<?x?x32xf32>, memref<?x?x32xf32>) -> ()
+  %4 = linalg.generic {indexing_maps = [#all, #last, #all], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%3, %2 : tensor<?x?x32xf32>, tensor<32xf32>) outs(%e : tensor<?x?x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %s = arith.addf %x, %y : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?x32xf32>
+  bufferization.materialize_in_destination %4 in restrict writable %out : (tensor<?x?x32xf32>, memref<?x?x32xf32>) -> ()
   return
 }

@@ -1,27 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: kvern-opt %s -kvern-expand-math | FileCheck %s
 
-// f32 becomes arithmetic, f64 stays a call of libm, bf16 needs no library.
-
-// CHECK-LABEL: func.func @single
-// CHECK-NOT: math.exp
-// CHECK: math.fma
-// CHECK: return
-func.func @single(%x: f32) -> f32 {
+// CHECK-LABEL: func @f32
+//   CHECK-NOT: math.exp
+//   CHECK-NOT: math.sin
+//       CHECK: math.fma {{.*}} : vector<16xf32>
+//       CHECK: return
+func.func @f32(%x: f32, %v: vector<16xf32>) -> (f32, vector<16xf32>) {
   %0 = math.exp %x : f32
-  return %0 : f32
+  %1 = math.sin %v : vector<16xf32>
+  return %0, %1 : f32, vector<16xf32>
 }
 
-// CHECK-LABEL: func.func @double
-// CHECK: math.exp
-func.func @double(%x: f64) -> f64 {
+// CHECK-LABEL: func @f64
+//       CHECK: math.exp
+func.func @f64(%x: f64) -> f64 {
   %0 = math.exp %x : f64
   return %0 : f64
 }
 
-// CHECK-LABEL: func.func @half
-// CHECK-NOT: arith.truncf
-// CHECK: return
-func.func @half(%x: f32) -> bf16 {
+// CHECK-LABEL: func @bf16
+//   CHECK-NOT: arith.truncf
+//       CHECK: arith.bitcast {{.*}} : i16 to bf16
+func.func @bf16(%x: f32) -> bf16 {
   %0 = arith.truncf %x : f32 to bf16
   return %0 : bf16
 }

@@ -1,27 +1,84 @@
-// RUN: kvern-opt %s -pass-pipeline='builtin.module(func.func(kvern-fuse-elementwise))' | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: kvern-opt %s -split-input-file -kvern-fuse-elementwise | FileCheck %s
 
-#id = affine_map<(d0) -> (d0)>
+#id = affine_map<(i) -> (i)>
 
-// Two elementwise ops become one.
-// CHECK-LABEL: func.func private @chain
-// CHECK: linalg.generic
-// CHECK: math.exp
-// CHECK: arith.negf
-// CHECK-NOT: linalg.generic
-// CHECK: return
-func.func private @chain(%a: memref<?xf32>, %out: memref<?xf32>, %n: index) attributes {kvern.kernel} {
-  %x = bufferization.to_tensor %a restrict : memref<?xf32> to tensor<?xf32>
-  %e = tensor.empty(%n) : tensor<?xf32>
-  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
-  ^bb0(%in: f32, %o: f32):
-    %r = math.exp %in : f32
-    linalg.yield %r : f32
+// A chain of elementwise ops becomes one.
+// CHECK-LABEL: func @chain
+//       CHECK: linalg.generic
+//       CHECK:   math.exp
+//       CHECK:   arith.negf
+//   CHECK-NOT: linalg.generic
+func.func @chain(%x: tensor<?xf32>, %e: tensor<?xf32>) -> tensor<?xf32> attributes {kvern.kernel} {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %1 = math.exp %a : f32
+    linalg.yield %1 : f32
   } -> tensor<?xf32>
-  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%0 : tensor<?xf32>) outs(%e : tensor<?xf32>) {
-  ^bb0(%in: f32, %o: f32):
-    %r = arith.negf %in : f32
-    linalg.yield %r : f32
+  %2 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%0 : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %3 = arith.negf %a : f32
+    linalg.yield %3 : f32
   } -> tensor<?xf32>
-  bufferization.materialize_in_destination %1 in restrict writable %out : (tensor<?xf32>, memref<?xf32>) -> ()
-  return
+  return %2 : tensor<?xf32>
+}
+
+// -----
+
+#id = affine_map<(i) -> (i)>
+#first = affine_map<(i, j) -> (i)>
+#all = affine_map<(i, j) -> (i, j)>
+
+// exp would be computed once for each j.
+// CHECK-LABEL: func @not_repeated
+//       CHECK: linalg.generic
+//       CHECK:   math.exp
+//       CHECK: linalg.generic
+//       CHECK:   arith.addf
+func.func @not_repeated(%x: tensor<?xf32>, %y: tensor<?x?xf32>, %e: tensor<?xf32>) -> tensor<?x?xf32> attributes {kvern.kernel} {
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %1 = math.exp %a : f32
+    linalg.yield %1 : f32
+  } -> tensor<?xf32>
+  %2 = linalg.generic {indexing_maps = [#first, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0 : tensor<?xf32>) outs(%y : tensor<?x?xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %3 = arith.addf %a, %out : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x?xf32>
+  return %2 : tensor<?x?xf32>
+}
+
+// -----
+
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (n, k)>
+#out = affine_map<(m, n, k) -> (m, n)>
+#id = affine_map<(m, n) -> (m, n)>
+#row = affine_map<(m, n) -> (n)>
+
+// The bias is added in the product's output.
+// CHECK-LABEL: func @in_place
+//       CHECK: %[[PRODUCT:.*]] = linalg.generic {{.*}}"reduction"
+//       CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<32xf32>) outs(%[[PRODUCT]] : tensor<?x32xf32>)
+func.func @in_place(%a: tensor<?x8xf32>, %w: tensor<32x8xf32>, %bias: tensor<32xf32>, %init: tensor<?x32xf32>, %d: index) -> tensor<?x32xf32> attributes {kvern.kernel} {
+  %0 = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %w : tensor<?x8xf32>, tensor<32x8xf32>) outs(%init : tensor<?x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %1 = arith.mulf %x, %y : f32
+    %2 = arith.addf %1, %acc : f32
+    linalg.yield %2 : f32
+  } -> tensor<?x32xf32>
+  %e = tensor.empty(%d) : tensor<?x32xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %bias : tensor<?x32xf32>, tensor<32xf32>) outs(%e : tensor<?x32xf32>) {
+  ^bb0(%x: f32, %y: f32, %out: f32):
+    %4 = arith.addf %x, %y : f32
+    linalg.yield %4 : f32
+  } -> tensor<?x32xf32>
+  return %3 : tensor<?x32xf32>
 }

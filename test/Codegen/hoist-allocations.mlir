@@ -1,33 +1,35 @@
-// RUN: kvern-opt %s -pass-pipeline='builtin.module(func.func(kvern-hoist-allocations{max-stack-bytes=64}))' -split-input-file -verify-diagnostics | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: kvern-opt %s -allow-unregistered-dialect -split-input-file -verify-diagnostics -kvern-hoist-allocations=max-stack-bytes=256 -lower-affine -canonicalize | FileCheck %s
 
-// A small temporary goes to the stack, one whose size changes from tile to tile is
-// bytes for the largest tile.
-// CHECK-LABEL: func.func private @temporaries
-// CHECK-DAG: memref.alloca() {alignment = 64 : i64} : memref<4xf32>
-// CHECK-DAG: %[[BYTES:.*]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?xi8>
-// CHECK: scf.for
-// CHECK-NOT: memref.alloc
-// CHECK: memref.view %[[BYTES]]
-func.func private @temporaries(%n: index) attributes {kvern.kernel} {
-  %zero = arith.constant 0 : index
-  %step = arith.constant 256 : index
-  %one = arith.constant 1.0 : f32
-  scf.for %i = %zero to %n step %step {
-    %small = memref.alloc() : memref<4xf32>
-    memref.store %one, %small[%zero] : memref<4xf32>
-    %size = affine.min affine_map<(d0)[s0] -> (s0 - d0, 256)>(%i)[%n]
+// CHECK-LABEL: func @tile
+//  CHECK-SAME:   %[[D:.*]]: index
+//   CHECK-DAG: %[[SMALL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<64xf32>
+//   CHECK-DAG: %[[LARGE:.*]] = memref.alloc() {alignment = 64 : i64} : memref<65xf32>
+//   CHECK-DAG: %[[ROWS:.*]] = arith.minsi %[[D]], %c128
+//   CHECK-DAG: %[[BYTES:.*]] = arith.muli %[[ROWS]], %c4
+//       CHECK: %[[TILE:.*]] = memref.alloc(%[[BYTES]]) {alignment = 64 : i64} : memref<?xi8>
+//       CHECK: scf.for
+//   CHECK-NOT:   memref.alloc
+//       CHECK:   memref.view %[[TILE]]
+func.func @tile(%d: index) attributes {kvern.kernel} {
+  %c0 = arith.constant 0 : index
+  %c128 = arith.constant 128 : index
+  scf.for %i = %c0 to %d step %c128 {
+    %small = memref.alloc() : memref<64xf32>
+    %large = memref.alloc() : memref<65xf32>
+    %size = affine.min affine_map<(i)[d] -> (d - i, 128)>(%i)[%d]
     %tile = memref.alloc(%size) : memref<?xf32>
-    memref.store %one, %tile[%zero] : memref<?xf32>
+    "test.use"(%small, %large, %tile) : (memref<64xf32>, memref<65xf32>, memref<?xf32>) -> ()
   }
   return
 }
 
 // -----
 
-func.func private @unbounded(%a: memref<?xindex>) attributes {kvern.kernel} {
-  %zero = arith.constant 0 : index
-  %size = memref.load %a[%zero] : memref<?xindex>
-  // expected-error @+1 {{has a size that is not bounded by the kernel's arguments}}
-  %tile = memref.alloc(%size) : memref<?xf32>
+func.func @unknown(%x: memref<index>) attributes {kvern.kernel} {
+  %size = memref.load %x[] : memref<index>
+  // expected-error @below {{has a size that is not bounded by the kernel's arguments}}
+  %0 = memref.alloc(%size) : memref<?xf32>
+  "test.use"(%0) : (memref<?xf32>) -> ()
   return
 }

@@ -1,32 +1,64 @@
-// RUN: kvern-opt %s -pass-pipeline='builtin.module(func.func(kvern-lower-linalg))' | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: kvern-opt %s -split-input-file -kvern-lower-linalg -canonicalize | FileCheck %s
 
-#id = affine_map<(d0, d1) -> (d0, d1)>
-#row = affine_map<(d0, d1) -> (d0)>
+#all = affine_map<(i, j) -> (i, j)>
 
 // Contiguous axes are one loop.
-// CHECK-LABEL: func.func private @negate
-// CHECK: scf.for
-// CHECK-NOT: scf.for
-// CHECK: arith.negf
-func.func private @negate(%a: memref<?x8xf32>, %out: memref<?x8xf32>) attributes {kvern.kernel} {
-  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%a : memref<?x8xf32>) outs(%out : memref<?x8xf32>) {
-  ^bb0(%in: f32, %o: f32):
-    %r = arith.negf %in : f32
-    linalg.yield %r : f32
+// CHECK-LABEL: func @elementwise
+//       CHECK: memref.collapse_shape
+//       CHECK: scf.for
+//   CHECK-NOT: scf.for
+//       CHECK: math.exp
+func.func @elementwise(%x: memref<?x?xf32>, %out: memref<?x?xf32>) attributes {kvern.kernel} {
+  linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<?x?xf32>) outs(%out : memref<?x?xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
   }
   return
 }
 
-// A sum along the innermost loop is carried, and may be reassociated.
-// CHECK-LABEL: func.func private @sum
-// CHECK: scf.for
-// CHECK: scf.for {{.*}} iter_args
-// CHECK: arith.addf {{.*}} fastmath<{{.*}}reassoc
-func.func private @sum(%a: memref<?x8xf32>, %out: memref<?xf32>) attributes {kvern.kernel} {
-  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%a : memref<?x8xf32>) outs(%out : memref<?xf32>) {
-  ^bb0(%in: f32, %o: f32):
-    %r = arith.addf %in, %o : f32
-    linalg.yield %r : f32
+// -----
+
+#all = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// Along the contiguous axis: in a register, in any order.
+// CHECK-LABEL: func @row_sum
+//       CHECK: scf.for
+//       CHECK:   %[[SUM:.*]] = scf.for {{.*}} iter_args
+//       CHECK:     arith.addf {{.*}} fastmath<reassoc,contract>
+//       CHECK:   memref.store %[[SUM]]
+func.func @row_sum(%x: memref<?x?xf32>, %out: memref<?xf32>) attributes {kvern.kernel} {
+  linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x?xf32>) outs(%out : memref<?xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %0 = arith.addf %acc, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+#all = affine_map<(i, j) -> (i, j)>
+#column = affine_map<(i, j) -> (j)>
+
+// Across it: row by row into memory.
+// CHECK-LABEL: func @column_sum
+//  CHECK-SAME:   %[[X:.*]]: memref<?x?xf32>, %[[OUT:.*]]: memref<?xf32>
+//       CHECK: scf.for %[[I:.*]] =
+//   CHECK-NOT:   iter_args
+//       CHECK:   scf.for %[[J:.*]] =
+//       CHECK:     memref.load %[[X]][%[[I]], %[[J]]]
+//       CHECK:     memref.store %{{.*}}, %[[OUT]][%[[J]]]
+func.func @column_sum(%x: memref<?x?xf32>, %out: memref<?xf32>) attributes {kvern.kernel} {
+  linalg.generic {indexing_maps = [#all, #column], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<?x?xf32>) outs(%out : memref<?xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %0 = arith.addf %acc, %a : f32
+    linalg.yield %0 : f32
   }
   return
 }

@@ -1,22 +1,22 @@
-// RUN: kvern-opt %s -pass-pipeline='builtin.module(func.func(kvern-resolve-dims))' | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: kvern-opt %s -kvern-resolve-dims -canonicalize | FileCheck %s
 
-#id = affine_map<(d0) -> (d0)>
+#id = affine_map<(i) -> (i)>
 
-// The size of the result is that of the empty tensor, which is an argument.
-// CHECK-LABEL: func.func private @size
-// CHECK-SAME: %[[N:[a-z0-9]+]]: index
-// CHECK-NOT: tensor.dim
-// CHECK: memref.store %[[N]]
-func.func private @size(%a: memref<?xf32>, %size: memref<index>, %n: index {kvern.symbol = "d0"}) attributes {kvern.kernel} {
-  %zero = arith.constant 0 : index
-  %x = bufferization.to_tensor %a restrict : memref<?xf32> to tensor<?xf32>
-  %e = tensor.empty(%n) : tensor<?xf32>
-  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
-  ^bb0(%in: f32, %o: f32):
-    %r = arith.negf %in : f32
-    linalg.yield %r : f32
+// The size of %x is that of the result, which is %d.
+// CHECK-LABEL: func @through_operands
+//  CHECK-SAME:   %[[D:[a-z0-9]*]]: index
+//   CHECK-NOT: tensor.dim
+//       CHECK: return %{{.*}}, %[[D]]
+func.func @through_operands(%x: tensor<?xf32>, %d: index) -> (tensor<?xf32>, index) attributes {kvern.kernel} {
+  %c0 = arith.constant 0 : index
+  %e = tensor.empty(%d) : tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %1 = arith.negf %a : f32
+    linalg.yield %1 : f32
   } -> tensor<?xf32>
-  %d = tensor.dim %0, %zero : tensor<?xf32>
-  memref.store %d, %size[] : memref<index>
-  return
+  %size = tensor.dim %x, %c0 : tensor<?xf32>
+  return %0, %size : tensor<?xf32>, index
 }

@@ -1,27 +1,95 @@
-// RUN: kvern-opt %s -pass-pipeline='builtin.module(func.func(kvern-tile-and-fuse{rows=16 columns=8}))' | FileCheck %s
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: kvern-opt %s -split-input-file -kvern-tile-and-fuse -canonicalize -cse | FileCheck %s
 
-// One loop nest over batches, row tiles and column tiles; the fill is in it, and the
-// summed axis stays whole.
-// CHECK-LABEL: func.func private @product
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: linalg.fill
-// CHECK: linalg.generic
-// CHECK-NOT: linalg.generic
-// CHECK: bufferization.materialize_in_destination
-func.func private @product(%a: memref<?x?x64xf32>, %w: memref<32x64xf32>, %out: memref<?x?x32xf32>, %b: index {kvern.symbol = "d0"}, %s: index {kvern.symbol = "d1"}) attributes {kvern.kernel} {
-  %c = arith.constant 0.0 : f32
-  %x = bufferization.to_tensor %a restrict : memref<?x?x64xf32> to tensor<?x?x64xf32>
-  %y = bufferization.to_tensor %w restrict : memref<32x64xf32> to tensor<32x64xf32>
-  %e = tensor.empty(%b, %s) : tensor<?x?x32xf32>
-  %f = linalg.fill ins(%c : f32) outs(%e : tensor<?x?x32xf32>) -> tensor<?x?x32xf32>
-  %0 = linalg.generic {indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%x, %y : tensor<?x?x64xf32>, tensor<32x64xf32>) outs(%f : tensor<?x?x32xf32>) {
-  ^bb0(%l: f32, %r: f32, %o: f32):
-    %p = arith.mulf %l, %r : f32
-    %t = arith.addf %o, %p : f32
-    linalg.yield %t : f32
-  } -> tensor<?x?x32xf32>
-  bufferization.materialize_in_destination %0 in restrict writable %out : (tensor<?x?x32xf32>, memref<?x?x32xf32>) -> ()
-  return
+#all = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// The sum of squares and its use, row by row; the row stays whole.
+// CHECK-LABEL: func @row_by_row
+//  CHECK-SAME:   %[[ROWS:[a-z0-9]*]]: index
+//       CHECK: scf.for %[[I:.*]] = %{{.*}} to %[[ROWS]] step %c1
+//       CHECK:   tensor.extract_slice %{{.*}}[%[[I]], 0] [1, 64]
+//       CHECK:   linalg.generic {{.*}}["parallel", "reduction"]
+//       CHECK:   linalg.generic {{.*}}["parallel", "parallel"]
+//       CHECK:   scf.yield
+//   CHECK-NOT: linalg.generic
+func.func @row_by_row(%x: tensor<?x64xf32>, %d: index) -> tensor<?x64xf32> attributes {kvern.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %er = tensor.empty(%d) : tensor<?xf32>
+  %e = tensor.empty(%d) : tensor<?x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%er : tensor<?xf32>) -> tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<?x64xf32>) outs(%init : tensor<?xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %p = arith.mulf %a, %a : f32
+    %s = arith.addf %p, %acc : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %0 : tensor<?x64xf32>, tensor<?xf32>) outs(%e : tensor<?x64xf32>) {
+  ^bb0(%a: f32, %s: f32, %out: f32):
+    %q = arith.divf %a, %s : f32
+    linalg.yield %q : f32
+  } -> tensor<?x64xf32>
+  return %1 : tensor<?x64xf32>
+}
+
+// -----
+
+#lhs = affine_map<(m, n, k) -> (m, k)>
+#rhs = affine_map<(m, n, k) -> (n, k)>
+#out = affine_map<(m, n, k) -> (m, n)>
+
+// Few rows get longer columns, decided where the number of rows is known.
+// CHECK-LABEL: func @product
+//       CHECK: %[[FEW:.*]] = arith.cmpi ule
+//       CHECK: %[[COLUMNS:.*]] = arith.select %[[FEW]], %c4096, %c128
+//       CHECK: scf.for {{.*}} step %c256
+//       CHECK:   scf.for {{.*}} step %[[COLUMNS]]
+//       CHECK:     tensor.extract_slice %{{.*}} [%{{.*}}, 64] [1, 1] : tensor<?x64xf32> to tensor<?x64xf32>
+//       CHECK:     linalg.fill
+//       CHECK:     linalg.generic
+func.func @product(%a: tensor<?x64xf32>, %w: tensor<?x64xf32>, %m: index, %n: index) -> tensor<?x?xf32> attributes {kvern.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%m, %n) : tensor<?x?xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<?x?xf32>) -> tensor<?x?xf32>
+  %0 = linalg.generic {indexing_maps = [#lhs, #rhs, #out], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %w : tensor<?x64xf32>, tensor<?x64xf32>) outs(%init : tensor<?x?xf32>) {
+  ^bb0(%x: f32, %y: f32, %acc: f32):
+    %p = arith.mulf %x, %y : f32
+    %s = arith.addf %p, %acc : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?xf32>
+  return %0 : tensor<?x?xf32>
+}
+
+// -----
+
+#all = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// A value that is read outside as well is computed once, in the loops.
+// CHECK-LABEL: func @two_results
+//       CHECK: %[[LOOP:.*]]:2 = scf.for
+//       CHECK:   math.exp
+//   CHECK-NOT:   math.exp
+//       CHECK: return %[[LOOP]]#1, %[[LOOP]]#0
+func.func @two_results(%x: tensor<?x64xf32>, %d: index) -> (tensor<?x64xf32>, tensor<?xf32>) attributes {kvern.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %er = tensor.empty(%d) : tensor<?xf32>
+  %e = tensor.empty(%d) : tensor<?x64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%er : tensor<?xf32>) -> tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x64xf32>) outs(%e : tensor<?x64xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %q = math.exp %a : f32
+    linalg.yield %q : f32
+  } -> tensor<?x64xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%0 : tensor<?x64xf32>) outs(%init : tensor<?xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %s = arith.addf %a, %acc : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %0, %1 : tensor<?x64xf32>, tensor<?xf32>
 }
