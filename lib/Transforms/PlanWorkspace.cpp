@@ -284,7 +284,7 @@ struct PlanWorkspace : kvern::impl::PlanWorkspaceBase<PlanWorkspace> {
     llvm::MapVector<func::FuncOp, SmallVector<func::CallOp>> calls;
     getOperation().walk([&](func::CallOp call) {
       auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
-      if (callee && callee->hasAttr("kvern.kernel")) {
+      if (callee && callee->hasAttr("kvern.kernel") && !callee.isExternal()) {
         calls[callee].push_back(call);
       }
     });

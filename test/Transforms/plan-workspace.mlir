@@ -39,3 +39,15 @@ func.func private @kernel(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) attri
   memref.store %byte, %scratch[%zero] : memref<?xi8>
   return
 }
+
+// A kernel that is only declared has no scratch.
+// CHECK-LABEL: func.func @declared
+// CHECK: call @elsewhere(%{{[^,]*}})
+func.func @declared(%frame: !llvm.ptr) -> i32 attributes {kvern.program = {}} {
+  %ok = arith.constant 0 : i32
+  %x = kvern.host.input %frame[0]() : !llvm.ptr -> memref<4xf32>
+  call @elsewhere(%x) : (memref<4xf32>) -> ()
+  return %ok : i32
+}
+
+func.func private @elsewhere(memref<4xf32>) attributes {kvern.kernel}

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lets test modules import what they share: `tolerances`, `compiling`."""
+"""Lets test modules import what they share: `tolerances`, `compiling`; sets up Hypothesis."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+from hypothesis import settings
+
 sys.path.insert(0, str(Path(__file__).parent))
+
+# Machines that run tests are busy.
+settings.register_profile("kvern", deadline=None)
+settings.load_profile("kvern")
