@@ -30,6 +30,8 @@ struct ExpandMathPass : kvern::impl::ExpandMathBase<ExpandMathPass> {
     kvern::populateMathApproximationPatterns(patterns);
     populateMathPolynomialApproximationPatterns(
         patterns, [](StringRef name) { return upstream.contains(name); });
+    // Not arith-expand: LLVM knows the maximum of a loop only as an intrinsic.
+    arith::populateCeilFloorDivExpandOpsPatterns(patterns);
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       signalPassFailure();

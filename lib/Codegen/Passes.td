@@ -198,8 +198,8 @@ def ExpandMath : Pass<"kvern-expand-math"> {
     `log1p`, `asin` and `acos` within 7, by upstream's expansions. Denormals,
     infinities and NaN are kept. Beyond 2^50 the angle of `sin` and `cos` counts
     as 0. Extension from and rounding to bf16 become integer arithmetic, so that
-    no run-time library is called. All else, f64 among it, is left for calls of
-    libm.
+    no run-time library is called, and divisions that round up or down become
+    plain ones. All else, f64 among it, is left for calls of libm.
 
     Example: `test/Codegen/expand-math.mlir`.
   }];

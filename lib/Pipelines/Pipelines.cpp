@@ -49,7 +49,7 @@ static void addLoops(OpPassManager &pm, const CpuTarget &target) {
 
 static void addTarget(OpPassManager &pm, const CpuTarget &) {
   pm.addPass(createConvertHostToLLVM());
-  addUpstream(pm, "func.func(arith-expand,convert-vector-to-scf),"
+  addUpstream(pm, "func.func(kvern-expand-math,convert-vector-to-scf),"
                   "expand-strided-metadata,lower-affine,canonicalize,cse,"
                   "convert-scf-to-cf,convert-vector-to-llvm,"
                   "convert-math-to-llvm,convert-math-to-libm,"
