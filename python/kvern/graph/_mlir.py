@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -50,9 +51,12 @@ def bindings() -> Bindings:
 
 
 def _load() -> Bindings:
-    from kvern._mlir import ir
-    from kvern._mlir._mlir_libs import _kvern as ext
-    from kvern._mlir.dialects import func, kvern
+    # Their names come from C++, where no type checker sees them.
+    def load(name: str) -> Any:
+        return importlib.import_module(f"kvern._mlir.{name}")
+
+    ir, ext = load("ir"), load("_mlir_libs._kvern")
+    func, kvern = load("dialects.func"), load("dialects.kvern")
 
     context = ir.Context()
     prefix = "kvern."
