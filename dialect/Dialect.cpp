@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Kvern.h"
+#include "dialect/ops/Packed.h"
 
 using namespace mlir;
 using namespace kvern;
@@ -23,6 +24,11 @@ void KvernDialect::initialize() {
   registerBufferOps();
   registerCheckOps();
   registerHostOps();
+  // Families with headers of their own.
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Packed.cpp.inc"
+      >();
 }
 
 Operation *KvernDialect::materializeConstant(OpBuilder &builder,

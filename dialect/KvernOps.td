@@ -15,5 +15,6 @@ include "dialect/ops/Call.td"
 include "dialect/ops/Buffer.td"
 include "dialect/ops/Check.td"
 include "dialect/ops/Host.td"
+include "dialect/ops/Packed.td"
 
 #endif // KVERN_OPS_TD

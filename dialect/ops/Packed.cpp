@@ -1,0 +1,98 @@
+//===- Packed.cpp - Products with packed operands -------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/ops/Packed.h"
+
+#include "dialect/Inference.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace kvern;
+
+#define GET_OP_CLASSES
+#include "dialect/ops/Packed.cpp.inc"
+
+/// The sizes, when all of them are numbers of 1 or more.
+static FailureOr<SmallVector<int64_t>> getSizes(ArrayRef<DimAttr> shape) {
+  SmallVector<int64_t> sizes;
+  for (DimAttr dim : shape) {
+    std::optional<int64_t> size = dim.getStaticValue();
+    if (!size || *size < 1) {
+      return failure();
+    }
+    sizes.push_back(*size);
+  }
+  return sizes;
+}
+
+LogicalResult PackOp::inferReturnTypes(MLIRContext *context,
+                                       std::optional<Location> location,
+                                       Adaptor adaptor,
+                                       SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types)) {
+    return failure();
+  }
+  ArrayRef<DimAttr> shape = types->front().getShape();
+  FailureOr<SmallVector<int64_t>> sizes = getSizes(shape);
+  // pack_c1
+  if (failed(sizes) || sizes->size() != 2) {
+    return error("expected a matrix of static sizes of 1 or more, but got ",
+                 toString(shape));
+  }
+  int64_t panel = adaptor.getPanel();
+  // pack_c2
+  if (panel < 1) {
+    return error("expected a panel of 1 column or more, but got ", panel);
+  }
+  bool transposed = adaptor.getTransposed();
+  int64_t columns = (*sizes)[transposed ? 0 : 1];
+  auto dim = [&](int64_t size) { return DimAttr::getStatic(context, size); };
+  return addResult(error, types->front(),
+                   {dim(llvm::divideCeil(columns, panel)),
+                    shape[transposed ? 1 : 0], dim(panel)},
+                   results);
+}
+
+LogicalResult PackedMatmulOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types) || failed(checkSameDevice(error, *types)) ||
+      failed(checkSameElementType(error, *types))) {
+    return failure();
+  }
+  ArrayRef<DimAttr> lhs = types->front().getShape();
+  ArrayRef<DimAttr> panels = types->back().getShape();
+  // packed_matmul_c1
+  if (lhs.size() < 2) {
+    return error("expected lhs of rank 2 or more, but got ", toString(lhs));
+  }
+  FailureOr<SmallVector<int64_t>> sizes = getSizes(panels);
+  // packed_matmul_c2
+  if (failed(sizes) || sizes->size() != 3) {
+    return error("expected panels of three static sizes of 1 or more, but got ",
+                 toString(panels));
+  }
+  // packed_matmul_c3
+  if (lhs.back() != panels[1]) {
+    return error("expected the last size of lhs ", toString(lhs),
+                 " to be the rows of panels ", toString(panels), ", but got ",
+                 lhs.back().str(), " and ", panels[1].str());
+  }
+  int64_t columns = adaptor.getColumns();
+  int64_t count = (*sizes)[0];
+  int64_t panel = (*sizes)[2];
+  // packed_matmul_c4
+  if (columns < 1 || (columns - 1) / panel + 1 != count) {
+    return error("expected columns from ", (count - 1) * panel + 1, " to ",
+                 count * panel, " for panels ", toString(panels), ", but got ",
+                 columns);
+  }
+  SmallVector<DimAttr> shape(lhs.drop_back());
+  shape.push_back(DimAttr::getStatic(context, columns));
+  return addResult(error, types->front(), shape, results);
+}
