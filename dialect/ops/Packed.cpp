@@ -5,8 +5,6 @@
 
 #include "dialect/Inference.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace mlir;
 using namespace kvern;
 
@@ -36,24 +34,26 @@ LogicalResult PackOp::inferReturnTypes(MLIRContext *context,
     return failure();
   }
   ArrayRef<DimAttr> shape = types->front().getShape();
-  FailureOr<SmallVector<int64_t>> sizes = getSizes(shape);
   // pack_c1
-  if (failed(sizes) || sizes->size() != 2) {
-    return error("expected a matrix of static sizes of 1 or more, but got ",
+  if (shape.size() != 2 || shape[0].isStatic(0) || shape[1].isStatic(0)) {
+    return error("expected a matrix of sizes of 1 or more, but got ",
                  toString(shape));
   }
   int64_t panel = adaptor.getPanel();
   // pack_c2
-  if (panel < 1) {
-    return error("expected a panel of 1 column or more, but got ", panel);
+  if (panel < 1 || panel > 1024) {
+    return error("expected a panel of 1 to 1024 columns, but got ", panel);
   }
   bool transposed = adaptor.getTransposed();
-  int64_t columns = (*sizes)[transposed ? 0 : 1];
-  auto dim = [&](int64_t size) { return DimAttr::getStatic(context, size); };
+  DimAttr width = DimAttr::getStatic(context, panel);
+  DimAttr count = DimAttr::combine(AffineExprKind::CeilDiv,
+                                   shape[transposed ? 0 : 1], width);
+  if (!count) {
+    return error("the number of panels of ", toString(shape),
+                 " cannot be expressed");
+  }
   return addResult(error, types->front(),
-                   {dim(llvm::divideCeil(columns, panel)),
-                    shape[transposed ? 1 : 0], dim(panel)},
-                   results);
+                   {count, shape[transposed ? 1 : 0], width}, results);
 }
 
 LogicalResult PackedMatmulOp::inferReturnTypes(

@@ -21,8 +21,8 @@ def Kvern_PackOp : Kvern_ComputeOp<"pack", "Movement"> {
 
     Constraints:
 
-    - pack_c1: `x` has rank 2 and static sizes of 1 or more
-    - pack_c2: `panel` is 1 or more
+    - pack_c1: `x` has rank 2, and no size of it is 0
+    - pack_c2: `panel` is from 1 to 1024
 
     ```mlir
     %1 = kvern.pack %0 {panel = 16 : i64, transposed} : (!kvern.tensor<[100, 64], f32, cpu:0>) -> !kvern.tensor<[7, 64, 16], f32, cpu:0>

@@ -20,3 +20,10 @@ func.func @packed_matmul(%x: !kvern.tensor<[b, m, 64], f32, cpu:0>, %p: !kvern.t
   %0 = kvern.packed_matmul %x, %p {columns = 97 : i64} : (!kvern.tensor<[b, m, 64], f32, cpu:0>, !kvern.tensor<[7, 64, 16], f32, cpu:0>) -> !kvern.tensor<[b, m, 97], f32, cpu:0>
   return %0 : !kvern.tensor<[b, m, 97], f32, cpu:0>
 }
+
+// CHECK-LABEL: func.func @pack_any
+// CHECK: kvern.pack {{.*}} -> !kvern.tensor<[(n + 15) floordiv 16, k, 16], f32, cpu:0>
+func.func @pack_any(%w: !kvern.tensor<[n, k], f32, cpu:0>) -> !kvern.tensor<[(n + 15) floordiv 16, k, 16], f32, cpu:0> {
+  %0 = kvern.pack %w {panel = 16 : i64, transposed} : (!kvern.tensor<[n, k], f32, cpu:0>) -> !kvern.tensor<[(n + 15) floordiv 16, k, 16], f32, cpu:0>
+  return %0 : !kvern.tensor<[(n + 15) floordiv 16, k, 16], f32, cpu:0>
+}
