@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The kernels of llama.cpp, by way of the ggml functions that the xllamacpp package exports."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable
+from ctypes import c_bool, c_float, c_int, c_int64, c_size_t, c_void_p
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cases import Case
+from frameworks.base import Contender, Unsupported
+
+# enum ggml_type
+TYPES = {"float32": 0, "Q4_0": 2, "Q4_1": 3, "Q8_0": 8, "bfloat16": 30}
+
+
+class InitParams(ctypes.Structure):
+    """struct ggml_init_params"""
+
+    _fields_ = [("mem_size", c_size_t), ("mem_buffer", c_void_p), ("no_alloc", c_bool)]
+
+
+def _open() -> ctypes.CDLL:
+    spec = importlib.util.find_spec("xllamacpp")
+    if spec is None or not spec.submodule_search_locations:
+        raise ImportError("xllamacpp")
+    library = ctypes.CDLL(str(next(Path(spec.submodule_search_locations[0]).glob("xllamacpp*.so"))))
+    for name, result, arguments in [
+        ("ggml_init", c_void_p, [InitParams]),
+        ("ggml_free", None, [c_void_p]),
+        ("ggml_new_tensor_2d", c_void_p, [c_void_p, c_int, c_int64, c_int64]),
+        ("ggml_mul_mat", c_void_p, [c_void_p, c_void_p, c_void_p]),
+        ("ggml_soft_max", c_void_p, [c_void_p, c_void_p]),
+        ("ggml_rms_norm", c_void_p, [c_void_p, c_void_p, c_float]),
+        ("ggml_get_data", c_void_p, [c_void_p]),
+        ("ggml_nbytes", c_size_t, [c_void_p]),
+        ("ggml_new_graph", c_void_p, [c_void_p]),
+        ("ggml_build_forward_expand", None, [c_void_p, c_void_p]),
+        ("ggml_backend_cpu_init", c_void_p, []),
+        ("ggml_backend_cpu_set_n_threads", None, [c_void_p, c_int]),
+        ("ggml_backend_graph_compute", c_int, [c_void_p, c_void_p]),
+        ("ggml_backend_alloc_ctx_tensors", c_void_p, [c_void_p, c_void_p]),
+        ("ggml_backend_tensor_set", None, [c_void_p, c_void_p, c_size_t, c_size_t]),
+        ("ggml_backend_tensor_get", None, [c_void_p, c_void_p, c_size_t, c_size_t]),
+    ]:
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+    return library
+
+
+class Ggml(Contender):
+    name = "llama.cpp"
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self._ggml = _open()
+        self._backend = self._ggml.ggml_backend_cpu_init()
+        self._ggml.ggml_backend_cpu_set_n_threads(self._backend, threads)
+
+    @property
+    def version(self) -> str:
+        return importlib.metadata.version("xllamacpp")
+
+    def prepare(
+        self, case: Case, inputs: dict[str, np.ndarray], weights: dict[str, np.ndarray]
+    ) -> Callable[[], Any]:
+        if case.family not in ("gemm", "gemv", "skinny", "quantized"):
+            raise Unsupported("measured for matrix products only")
+        ggml, (m, k), (n, _) = self._ggml, inputs["x"].shape, weights["w"].shape
+        context = ggml.ggml_init(InitParams(1 << 20, None, True))
+        kind = case.encoding or case.dtype
+        weight = ggml.ggml_new_tensor_2d(context, TYPES[kind], k, n)
+        # Activations are float32 whatever the weights are.
+        x = ggml.ggml_new_tensor_2d(context, TYPES["float32"], k, m)
+        product = ggml.ggml_mul_mat(context, weight, x)
+        graph = ggml.ggml_new_graph(context)
+        ggml.ggml_build_forward_expand(graph, product)
+        ggml.ggml_backend_alloc_ctx_tensors(context, self._backend)
+        self._set(weight, _encode(weights["w"], kind))
+        self._set(x, inputs["x"].astype(np.float32))
+        result = np.empty((m, n), np.float32)
+
+        def run() -> tuple[Any, np.ndarray]:
+            if ggml.ggml_backend_graph_compute(self._backend, graph) != 0:
+                raise RuntimeError("ggml failed")
+            return product, result
+
+        return run
+
+    def _set(self, tensor: Any, value: np.ndarray) -> None:
+        value = np.ascontiguousarray(value)
+        if value.nbytes != self._ggml.ggml_nbytes(tensor):
+            raise Unsupported(
+                f"ggml expects {self._ggml.ggml_nbytes(tensor)} bytes, not {value.nbytes}"
+            )
+        self._ggml.ggml_backend_tensor_set(tensor, value.ctypes.data, 0, value.nbytes)
+
+    def to_numpy(self, result: Any) -> np.ndarray:
+        tensor, memory = result
+        self._ggml.ggml_backend_tensor_get(tensor, memory.ctypes.data, 0, memory.nbytes)
+        return memory
+
+
+def _encode(weight: np.ndarray, kind: str) -> np.ndarray:
+    if kind in ("float32", "bfloat16"):
+        return weight
+    from gguf import GGMLQuantizationType, quants
+
+    return quants.quantize(weight, GGMLQuantizationType[kind])
