@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from cases import Case
+
 from frameworks.base import Contender, Unsupported
 
 # enum ggml_type

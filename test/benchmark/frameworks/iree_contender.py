@@ -12,6 +12,7 @@ import iree.runtime
 import jax
 import numpy as np
 from cases import Case
+
 from frameworks.base import Contender, Unsupported
 from frameworks.jax_contender import JaxOperations, arrange
 

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from cases import Case
+
 from frameworks.base import Contender, Operations, Unsupported
 
 

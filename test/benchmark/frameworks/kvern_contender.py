@@ -9,12 +9,13 @@ from typing import Any
 import kvern
 import numpy as np
 from cases import Case
-from frameworks.base import Contender, Operations
 from kvern.driver import Buffer
 from kvern.dtype import DType
 from kvern.engine import InferenceSession
 from kvern.graph import DeviceRef, Graph, TensorType, Weight, ops
 from kvern.graph.quantization import QuantizationEncoding
+
+from frameworks.base import Contender, Operations
 
 CPU = DeviceRef.CPU()
 

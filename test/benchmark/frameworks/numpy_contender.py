@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from cases import Case
+
 from frameworks.base import Contender, Operations, Unsupported
 
 

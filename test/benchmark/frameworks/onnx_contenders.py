@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from cases import Case
+
 from frameworks.base import Contender, Unsupported
 
 
@@ -26,6 +27,7 @@ def export(
         Unsupported: it has quantized weights or other types than float32.
     """
     import torch
+
     from frameworks.torch_contender import CaseModule, to_torch
 
     if case.encoding or case.dtype != "float32":

@@ -11,6 +11,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from cases import Case
+
 from frameworks.base import Contender, Operations, Unsupported
 
 
