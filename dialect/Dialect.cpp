@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Kvern.h"
+#include "dialect/ops/Convolution.h"
 #include "dialect/ops/Packed.h"
+#include "dialect/ops/Quant.h"
 
 using namespace mlir;
 using namespace kvern;
@@ -28,6 +30,14 @@ void KvernDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/ops/Packed.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Convolution.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Quant.cpp.inc"
       >();
 }
 

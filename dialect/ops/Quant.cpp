@@ -1,0 +1,281 @@
+//===- Quant.cpp - Products with quantized weights ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/ops/Quant.h"
+
+#include "dialect/Inference.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace kvern;
+
+#define GET_OP_CLASSES
+#include "dialect/ops/Quant.cpp.inc"
+
+std::optional<BlockEncoding> BlockEncoding::parse(StringRef name) {
+  if (name == "q8_0") {
+    return BlockEncoding{8, 32, false};
+  }
+  if (name == "q4_0" || name == "q4_1") {
+    return BlockEncoding{4, 32, name == "q4_1"};
+  }
+  BlockEncoding encoding;
+  encoding.hasMinimum = name.consume_back("_min");
+  if (!name.consume_front("int") || name.consumeInteger(10, encoding.bits) ||
+      !name.consume_front("_g") || name.getAsInteger(10, encoding.group) ||
+      (encoding.bits != 4 && encoding.bits != 8) ||
+      !llvm::is_contained({32, 64, 128}, encoding.group)) {
+    return std::nullopt;
+  }
+  return encoding;
+}
+
+static FailureOr<BlockEncoding> parseEncoding(InferError error,
+                                              StringRef name) {
+  // encoding_c1
+  std::optional<BlockEncoding> encoding = BlockEncoding::parse(name);
+  if (!encoding) {
+    return error("expected an encoding among q8_0, q4_0, q4_1, and "
+                 "int<4 or 8>_g<32, 64 or 128> with or without _min, but got ",
+                 name);
+  }
+  return *encoding;
+}
+
+/// The number of elements that a row of blocks holds.
+static FailureOr<int64_t>
+countElements(InferError error, ArrayRef<DimAttr> blocks, StringRef name) {
+  FailureOr<BlockEncoding> encoding = parseEncoding(error, name);
+  if (failed(encoding)) {
+    return failure();
+  }
+  int64_t bytes = encoding->blockBytes();
+  std::optional<int64_t> size = blocks.back().getStaticValue();
+  // encoding_c2
+  if (!size || *size % bytes != 0) {
+    return error("expected the last size of blocks ", toString(blocks),
+                 " to be a number divisible by the bytes of a block of ", name,
+                 " (", bytes, "), but got ", blocks.back().str());
+  }
+  return *size / bytes * encoding->group;
+}
+
+static bool isActivation(Type type) {
+  return isa<Float32Type, Float16Type, BFloat16Type>(type);
+}
+
+LogicalResult QuantizedMatmulOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types) || failed(checkSameDevice(error, *types))) {
+    return failure();
+  }
+  kvern::TensorType lhs = types->front();
+  ArrayRef<DimAttr> blocks = types->back().getShape();
+  // quantized_matmul_c1
+  if (lhs.getRank() < 2 || !isActivation(lhs.getElementType())) {
+    return error("expected lhs of rank 2 or more and element type f32, bf16 or "
+                 "f16, but got ",
+                 lhs);
+  }
+  // quantized_matmul_c2
+  if (blocks.size() != 2) {
+    return error("expected blocks of rank 2, but got ", toString(blocks));
+  }
+  FailureOr<int64_t> elements =
+      countElements(error, blocks, adaptor.getEncoding());
+  if (failed(elements)) {
+    return failure();
+  }
+  // quantized_matmul_c3
+  if (!lhs.getShape().back().isStatic(*elements)) {
+    return error("expected the last size of lhs ", toString(lhs.getShape()),
+                 " to be the number of elements that a row of ",
+                 adaptor.getEncoding(), " blocks ", toString(blocks),
+                 " holds (", *elements, "), but got ",
+                 lhs.getShape().back().str());
+  }
+  SmallVector<DimAttr> shape(lhs.getShape().drop_back());
+  shape.push_back(blocks.front());
+  return addResult(error, lhs, shape, results);
+}
+
+LogicalResult DequantizeOp::inferReturnTypes(MLIRContext *context,
+                                             std::optional<Location> location,
+                                             Adaptor adaptor,
+                                             SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types)) {
+    return failure();
+  }
+  kvern::TensorType blocks = types->front();
+  // dequantize_c1
+  if (blocks.getRank() == 0) {
+    return error("expected blocks of rank 1 or more, but got a scalar");
+  }
+  FailureOr<int64_t> elements =
+      countElements(error, blocks.getShape(), adaptor.getEncoding());
+  if (failed(elements)) {
+    return failure();
+  }
+  SmallVector<DimAttr> shape(blocks.getShape());
+  shape.back() = DimAttr::getStatic(context, *elements);
+  return addResult(error, shape, Float32Type::get(context), blocks.getDevice(),
+                   results);
+}
+
+LogicalResult PackQuantizedOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types)) {
+    return failure();
+  }
+  ArrayRef<DimAttr> shape = types->front().getShape();
+  // pack_quantized_c1
+  if (shape.size() != 2 || !llvm::all_of(shape, [](DimAttr dim) {
+        return dim.getStaticValue().value_or(0) > 0;
+      })) {
+    return error("expected blocks of rank 2 and static sizes of 1 or more, but "
+                 "got ",
+                 toString(shape));
+  }
+  if (failed(countElements(error, shape, adaptor.getEncoding()))) {
+    return failure();
+  }
+  BlockEncoding encoding = *BlockEncoding::parse(adaptor.getEncoding());
+  auto dim = [&](int64_t size) { return DimAttr::getStatic(context, size); };
+  int64_t bytes = encoding.blockBytes();
+  return addResult(
+      error, types->front(),
+      {dim(llvm::divideCeil(*shape[0].getStaticValue(), kQuantizedPanel)),
+       dim(*shape[1].getStaticValue() / bytes), dim(kQuantizedPanel * bytes)},
+      results);
+}
+
+LogicalResult PackedQuantizedMatmulOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types) || failed(checkSameDevice(error, *types))) {
+    return failure();
+  }
+  kvern::TensorType lhs = types->front();
+  ArrayRef<DimAttr> panels = types->back().getShape();
+  // packed_quantized_matmul_c1
+  if (lhs.getRank() < 2 || !isActivation(lhs.getElementType())) {
+    return error("expected lhs of rank 2 or more and element type f32, bf16 or "
+                 "f16, but got ",
+                 lhs);
+  }
+  FailureOr<BlockEncoding> encoding =
+      parseEncoding(error, adaptor.getEncoding());
+  if (failed(encoding)) {
+    return failure();
+  }
+  int64_t columns = adaptor.getColumns();
+  std::optional<int64_t> depth = lhs.getShape().back().getStaticValue();
+  // packed_quantized_matmul_c2
+  if (panels.size() != 3 || !depth || *depth % encoding->group != 0 ||
+      columns < 1 || !panels[0].isStatic((columns - 1) / kQuantizedPanel + 1) ||
+      !panels[1].isStatic(*depth / encoding->group) ||
+      !panels[2].isStatic(kQuantizedPanel * encoding->blockBytes())) {
+    return error("expected panels of ", columns, " columns for lhs ",
+                 toString(lhs.getShape()), " in encoding ",
+                 adaptor.getEncoding(), ", but got ", toString(panels));
+  }
+  SmallVector<DimAttr> shape(lhs.getShape().drop_back());
+  shape.push_back(DimAttr::getStatic(context, columns));
+  return addResult(error, lhs, shape, results);
+}
+
+//===----------------------------------------------------------------------===//
+// loop.quantized_product
+//===----------------------------------------------------------------------===//
+
+LogicalResult LoopQuantizedProductOp::verify() {
+  auto lhs = cast<ShapedType>(getLhs().getType());
+  auto panels = cast<ShapedType>(getPanels().getType());
+  auto out = cast<ShapedType>(getOut().getType());
+  auto encoding = BlockEncoding::parse(getEncoding());
+  bool ranked = lhs.hasRank() && panels.hasRank() && out.hasRank();
+  // loop_quantized_product_c1
+  if (!encoding || !ranked || lhs.getRank() < 2 ||
+      lhs.getRank() != out.getRank() ||
+      lhs.getElementType() != out.getElementType() ||
+      !isActivation(lhs.getElementType()) || panels.getRank() != 3 ||
+      !panels.getElementType().isInteger(8) || !panels.hasStaticShape() ||
+      panels.getDimSize(1) * encoding->group !=
+          lhs.getDimSize(lhs.getRank() - 1) ||
+      panels.getDimSize(2) != kQuantizedPanel * encoding->blockBytes() ||
+      out.isDynamicDim(out.getRank() - 1)) {
+    return emitOpError("expected lhs, panels and out of a product with ")
+           << getEncoding() << " weights, but got " << lhs << ", " << panels
+           << " and " << out;
+  }
+  bool onTensors =
+      llvm::all_of(getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+  bool onBuffers = llvm::all_of(getOperandTypes(), llvm::IsaPred<MemRefType>);
+  // loop_quantized_product_c2
+  if (getNumResults() != (onTensors ? 1 : 0) || (!onTensors && !onBuffers) ||
+      (onTensors && getResultTypes().front() != out)) {
+    return emitOpError("expected tensors and a result of the type of out, or "
+                       "memrefs and no result, but got ")
+           << getNumResults() << " results";
+  }
+  return success();
+}
+
+void LoopQuantizedProductOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (!isa<MemRefType>(getOut().getType())) {
+    return;
+  }
+  effects.emplace_back(MemoryEffects::Read::get(), &getLhsMutable());
+  effects.emplace_back(MemoryEffects::Read::get(), &getPanelsMutable());
+  effects.emplace_back(MemoryEffects::Write::get(), &getOutMutable());
+}
+
+bool LoopQuantizedProductOp::bufferizesToMemoryRead(
+    OpOperand &operand, const bufferization::AnalysisState &) {
+  return !isDpsInit(&operand);
+}
+
+bool LoopQuantizedProductOp::bufferizesToMemoryWrite(
+    OpOperand &operand, const bufferization::AnalysisState &) {
+  return isDpsInit(&operand);
+}
+
+bufferization::AliasingValueList LoopQuantizedProductOp::getAliasingValues(
+    OpOperand &operand, const bufferization::AnalysisState &) {
+  if (!isDpsInit(&operand) || getNumResults() == 0) {
+    return {};
+  }
+  return {{getResults().front(), bufferization::BufferRelation::Equivalent}};
+}
+
+LogicalResult LoopQuantizedProductOp::bufferize(
+    RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
+    bufferization::BufferizationState &state) {
+  SmallVector<Value> buffers;
+  for (Value operand : getOperands()) {
+    FailureOr<Value> buffer =
+        bufferization::getBuffer(rewriter, operand, options, state);
+    if (failed(buffer)) {
+      return failure();
+    }
+    buffers.push_back(*buffer);
+  }
+  LoopQuantizedProductOp::create(rewriter, getLoc(), TypeRange(), buffers[0],
+                                 buffers[1], buffers[2], getEncoding(),
+                                 getActivations());
+  bufferization::replaceOpWithBufferizedValues(rewriter, *this, buffers[2]);
+  return success();
+}

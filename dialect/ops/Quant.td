@@ -1,0 +1,194 @@
+//===- Quant.td - Products with quantized weights -----------*- tablegen -*-===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef KVERN_OPS_QUANT_TD
+#define KVERN_OPS_QUANT_TD
+
+include "dialect/KvernOpBase.td"
+include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.td"
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+
+defvar Kvern_Encoding = [{
+    `encoding` says how a row of weights is stored: blocks of `group` elements,
+    each the `f16` scale `d`, the `f16` minimum `m` if there is one, and the bits
+    `q` of the elements; an element is `d * (q - zero) + m`.
+
+    | encoding | bits | group | zero | minimum |
+    |---|---|---|---|---|
+    | `q8_0` | 8, signed | 32 | 0 | no |
+    | `q4_0` | 4 | 32 | 8 | no |
+    | `q4_1` | 4 | 32 | 0 | yes |
+    | `int8_g<group>` | 8, signed | 32, 64 or 128 | 0 | no |
+    | `int8_g<group>_min` | 8 | 32, 64 or 128 | 0 | yes |
+    | `int4_g<group>` | 4 | 32, 64 or 128 | 8 | no |
+    | `int4_g<group>_min` | 4 | 32, 64 or 128 | 0 | yes |
+
+    The first three are those of GGUF. Of 4 bits, the first half of a group is in
+    the low halves of the bytes, the second in the high ones.
+}];
+
+defvar Kvern_EncodingConstraints = [{
+    - encoding_c1: the encoding is one of those
+    - encoding_c2: the last size is static, and a multiple of a block's bytes
+}];
+
+defvar Kvern_Activations = [{
+    `activations` says what is multiplied: `exact`, the activations as `f32`; or
+    `int8`, the activations rounded to `round(x / s)` with `s = max |x| / 127`
+    over each group of k, so that the products are those of integers. The error
+    of `int8` is at most `s / 2` times the sum of `|w|` over the group.
+}];
+
+def Kvern_ActivationsAttr
+    : StringBasedAttr<CPred<[{::llvm::is_contained(
+          {"exact", "int8"}, ::llvm::cast<::mlir::StringAttr>($_self).getValue())}]>,
+                      "exact or int8">;
+
+def Kvern_ByteTensor : Kvern_TensorOf<"$_elt.isUnsignedInteger(8)", "ui8">;
+
+def Kvern_QuantizedMatmulOp
+    : Kvern_ComputeOp<"quantized_matmul", "Contraction"> {
+  let summary = "Matrix product with quantized weights";
+  let description = [{
+    `result[..., m, n] = sum over k of lhs[..., m, k] * weights[n, k]`, where row
+    n of `blocks` holds row n of the weights. Sums are of `f32`, whatever the
+    element type of lhs and result.
+
+  }] # Kvern_Encoding # [{
+  }] # Kvern_Activations # [{
+
+    Constraints:
+  }] # Kvern_SameDevice # [{
+  }] # Kvern_EncodingConstraints # [{
+    - quantized_matmul_c1: `lhs` has rank 2 or more, of `f32`, `bf16` or `f16`
+    - quantized_matmul_c2: `blocks` has rank 2
+    - quantized_matmul_c3: the last size of `lhs` is the number of elements that a
+      row of `blocks` holds
+
+    ```mlir
+    %2 = kvern.quantized_matmul %0, %1 {activations = "exact", encoding = "q4_0"} : (!kvern.tensor<[m, 64], f32, cpu:0>, !kvern.tensor<[100, 36], ui8, cpu:0>) -> !kvern.tensor<[m, 100], f32, cpu:0>
+    ```
+  }];
+  let arguments = (ins Kvern_FloatTensor:$lhs, Kvern_ByteTensor:$blocks,
+                       StrAttr:$encoding, Kvern_ActivationsAttr:$activations);
+  let results = (outs Kvern_AnyTensor:$result);
+  let assemblyFormat =
+      "$lhs `,` $blocks attr-dict `:` functional-type(operands, results)";
+}
+
+def Kvern_DequantizeOp : Kvern_ComputeOp<"dequantize", "Movement"> {
+  let summary = "Quantized elements as numbers";
+  let description = [{
+    `result[..., k]` is element k of a row of `blocks`, in `f32`.
+
+  }] # Kvern_Encoding # [{
+
+    Constraints:
+
+    - dequantize_c1: `blocks` has rank 1 or more
+  }] # Kvern_EncodingConstraints # [{
+
+    ```mlir
+    %1 = kvern.dequantize %0 {encoding = "q8_0"} : (!kvern.tensor<[n, 68], ui8, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
+    ```
+  }];
+  let arguments = (ins Kvern_ByteTensor:$blocks, StrAttr:$encoding);
+  let results = (outs Kvern_AnyTensor:$result);
+  let assemblyFormat =
+      "$blocks attr-dict `:` functional-type(operands, results)";
+}
+
+def Kvern_PackQuantizedOp : Kvern_ComputeOp<"pack_quantized", "Movement"> {
+  let summary = "Quantized weights in panels of 16 rows";
+  let description = [{
+    The blocks of 16 rows side by side: `[n, k / group * bytes]` becomes
+    `[ceil(n / 16), k / group, 16 * bytes]`. For each group, the 16 scales; the 16
+    minima, if there are any; then, four bytes of each of the 16 rows at a time,
+    the elements. The sign bit of signed elements is flipped, so that all are
+    unsigned. Rows that there are not have only zeros.
+
+    Made by kvern-pack-quantized.
+
+  }] # Kvern_Encoding # [{
+
+    Constraints:
+
+    - pack_quantized_c1: `blocks` has rank 2 and static sizes of 1 or more
+  }] # Kvern_EncodingConstraints # [{
+
+    ```mlir
+    %1 = kvern.pack_quantized %0 {encoding = "q4_0"} : (!kvern.tensor<[100, 36], ui8, cpu:0>) -> !kvern.tensor<[7, 2, 288], ui8, cpu:0>
+    ```
+  }];
+  let arguments = (ins Kvern_ByteTensor:$blocks, StrAttr:$encoding);
+  let results = (outs Kvern_AnyTensor:$result);
+  let assemblyFormat =
+      "$blocks attr-dict `:` functional-type(operands, results)";
+}
+
+def Kvern_PackedQuantizedMatmulOp
+    : Kvern_ComputeOp<"packed_quantized_matmul", "Contraction"> {
+  let summary = "Matrix product with packed quantized weights";
+  let description = [{
+    `kvern.quantized_matmul`, where `panels` is what `kvern.pack_quantized` makes
+    of the blocks of `columns` rows. Made by kvern-pack-quantized.
+
+  }] # Kvern_Encoding # [{
+
+    Constraints:
+  }] # Kvern_SameDevice # [{
+    - packed_quantized_matmul_c1: `lhs` has rank 2 or more, of `f32`, `bf16` or
+      `f16`
+    - packed_quantized_matmul_c2: `panels` has static sizes
+      `[ceil(columns / 16), k / group, 16 * bytes]` with k the last size of `lhs`
+
+    ```mlir
+    %2 = kvern.packed_quantized_matmul %0, %1 {activations = "int8", columns = 100 : i64, encoding = "q4_0"} : (!kvern.tensor<[m, 64], f32, cpu:0>, !kvern.tensor<[7, 2, 288], ui8, cpu:0>) -> !kvern.tensor<[m, 100], f32, cpu:0>
+    ```
+  }];
+  let arguments = (ins Kvern_FloatTensor:$lhs, Kvern_ByteTensor:$panels,
+                       StrAttr:$encoding, Kvern_ActivationsAttr:$activations,
+                       I64Attr:$columns);
+  let results = (outs Kvern_AnyTensor:$result);
+  let assemblyFormat =
+      "$lhs `,` $panels attr-dict `:` functional-type(operands, results)";
+}
+
+def Kvern_LoopQuantizedProductOp
+    : Kvern_Op<"loop.quantized_product", [
+        DestinationStyleOpInterface,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+        DeclareOpInterfaceMethods<BufferizableOpInterface,
+            ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
+             "getAliasingValues", "bufferize"]>]> {
+  let summary = "Product with packed quantized weights, in a kernel";
+  let description = [{
+    Writes `kvern.packed_quantized_matmul` of `lhs` and `panels` to `out`, whose
+    last size is the number of columns. Operands are builtin tensors or memrefs;
+    on tensors, the result is the new value of `out`.
+
+    Constraints:
+
+    - loop_quantized_product_c1: the encoding is known, `lhs` and `out` have one
+      rank of 2 or more and one element type, `panels` is of rank 3, of `i8`, and
+      its last two sizes are those of the encoding and the last size of `lhs`
+    - loop_quantized_product_c2: all operands are tensors, and there is a result,
+      or all are memrefs, and there is none
+
+    ```mlir
+    kvern.loop.quantized_product %0, %1, %2 {activations = "exact", encoding = "q4_0"} : (memref<?x64xf32>, memref<7x2x288xi8>, memref<?x100xf32>) -> ()
+    ```
+  }];
+  let arguments = (ins AnyShaped:$lhs, AnyShaped:$panels, AnyShaped:$out,
+                       StrAttr:$encoding, Kvern_ActivationsAttr:$activations);
+  let results = (outs Variadic<AnyRankedTensor>:$result);
+  let assemblyFormat = [{
+    $lhs `,` $panels `,` $out attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
+  }];
+}
+
+#endif // KVERN_OPS_QUANT_TD
