@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Kvern.h"
+#include "dialect/ops/Attention.h"
 #include "dialect/ops/Convolution.h"
 #include "dialect/ops/Packed.h"
 #include "dialect/ops/Quant.h"
@@ -30,6 +31,10 @@ void KvernDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/ops/Packed.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Attention.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

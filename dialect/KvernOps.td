@@ -16,6 +16,7 @@ include "dialect/ops/Buffer.td"
 include "dialect/ops/Check.td"
 include "dialect/ops/Host.td"
 include "dialect/ops/Packed.td"
+include "dialect/ops/Attention.td"
 include "dialect/ops/Convolution.td"
 include "dialect/ops/Quant.td"
 
