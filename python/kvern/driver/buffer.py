@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -505,11 +506,17 @@ def _as_shape(shape: Any) -> list[int]:
         raise ShapeError(f"expected a sequence of ints as shape, but got {shape!r}") from None
 
 
+@functools.cache
+def _numpy_entry(dtype: np.dtype[Any]) -> tuple[int, np.dtype[Any] | None]:
+    """Our code of a NumPy dtype, and what to view the array as (None: the same)."""
+    known = DType.from_numpy(dtype)
+    is_view = _NUMPY_VIEWS[known.value][1] is not None
+    return known.value, _CARRIERS[known.size_in_bytes] if is_view else None
+
+
 def _core_of_numpy(array: npt.NDArray[Any]) -> _runtime.Buffer:
-    dtype = DType.from_numpy(array.dtype)
-    if _NUMPY_VIEWS[dtype.value][1] is not None:
-        array = array.view(_CARRIERS[dtype.size_in_bytes])
-    return _runtime.Buffer.from_buffer(array, dtype.value)
+    code, carrier = _numpy_entry(array.dtype)
+    return _runtime.Buffer.from_buffer(array if carrier is None else array.view(carrier), code)
 
 
 def _core_of_dlpack(array: DLPackArray) -> _runtime.Buffer:

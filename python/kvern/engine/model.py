@@ -151,6 +151,9 @@ class Model:
         """Shares the memory of an array, or makes a number one of the input's dtype."""
         spec = self._inputs[position]
         try:
+            # Most often an array: this is the path of every call.
+            if isinstance(value, np.ndarray):
+                return Buffer.from_numpy(value)._core
             if isinstance(value, (bool, int, float, np.generic)):
                 return self._core_of_number(position, value)
             if hasattr(value, "__dlpack__"):
