@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Inference.h"
+#include "dialect/ops/Attention.h"
+#include "dialect/ops/Convolution.h"
 #include "lib/Transforms/Passes.h"
 
 namespace kvern {
@@ -36,7 +38,11 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
     }
     getOperation().walk([&](Operation *op) {
       if (auto gather = dyn_cast<GatherOp>(op)) {
-        checkIndices(gather);
+        auto x = cast<kvern::TensorType>(gather.getX().getType());
+        checkIndices(op, gather.getIndices(), x.getShape()[gather.getAxis()],
+                     gather.getAxis());
+      } else if (auto rope = dyn_cast<RopeOp>(op)) {
+        checkPositions(rope);
       } else if (auto slice = dyn_cast<SliceOp>(op)) {
         auto type = cast<kvern::TensorType>(slice.getX().getType());
         auto result = cast<kvern::TensorType>(slice.getType());
@@ -48,31 +54,44 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
         checkBounds(op, type.getShape(), store.getStarts(), store.getStops(),
                     store.getSteps(), source.getShape(), store.getBounds());
       }
+      for (const SizeCondition &condition : getSizeConditions(op)) {
+        checkAtMost(op, condition.least, condition.size, condition.subject);
+      }
     });
   }
 
-  void checkIndices(GatherOp op) {
+  /// That each index is from -`size` to below `size`.
+  void checkIndices(Operation *op, Value indices, DimAttr size, int64_t axis) {
     OpBuilder builder(op);
-    Location loc = op.getLoc();
-    MLIRContext *context = op.getContext();
-    auto x = cast<kvern::TensorType>(op.getX().getType());
-    auto indices = cast<kvern::TensorType>(op.getIndices().getType());
-    DimAttr count = getNumElements(context, indices.getShape());
+    Location loc = op->getLoc();
+    MLIRContext *context = op->getContext();
+    auto type = cast<kvern::TensorType>(indices.getType());
+    DimAttr count = getNumElements(context, type.getShape());
     if (!count) {
-      op.emitOpError("the number of indices overflows 64 bits");
+      op->emitOpError("the number of indices overflows 64 bits");
       return signalPassFailure();
     }
     // One axis, so that one reduction sees all of them.
-    Value flat = ReshapeOp::create(builder, loc, op.getIndices(),
+    Value flat = ReshapeOp::create(builder, loc, indices,
                                    ShapeAttr::get(context, count));
     Type i64 = builder.getI64Type();
-    if (indices.getElementType() != i64) {
+    if (type.getElementType() != i64) {
       flat = CastOp::create(builder, loc, flat, i64);
     }
     Value lowest = ReduceMinOp::create(builder, loc, flat, 0);
     Value highest = ReduceMaxOp::create(builder, loc, flat, 0);
-    CheckIndicesOp::create(builder, loc, lowest, highest,
-                           x.getShape()[op.getAxis()], op.getAxis());
+    CheckIndicesOp::create(builder, loc, lowest, highest, size, axis);
+  }
+
+  void checkPositions(RopeOp op) {
+    auto x = cast<kvern::TensorType>(op.getX().getType());
+    auto table = cast<kvern::TensorType>(op.getTable().getType());
+    if (Value positions = op.getPositions()) {
+      checkIndices(op, positions, table.getShape()[0], 0);
+      return;
+    }
+    checkAtMost(op, x.getShape().take_back(3).front(), table.getShape()[0],
+                "the table to have a row for each position");
   }
 
   void checkAtMost(Operation *op, DimAttr lhs, DimAttr rhs,

@@ -3,6 +3,7 @@
 
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
 
+#include "dialect/ops/Attention.h"
 #include "lib/Support/DimNames.h"
 #include "lib/Support/StorageTypes.h"
 
@@ -185,6 +186,10 @@ struct ConvertToLinalg : kvern::impl::ConvertToLinalgBase<ConvertToLinalg> {
     RewritePatternSet set(context);
     populateElementwisePatterns(*kernelTypes, set);
     populateContractionPatterns(*kernelTypes, set);
+    populatePackedPatterns(*kernelTypes, set);
+    populateAttentionPatterns(*kernelTypes, set);
+    populateConvolutionPatterns(*kernelTypes, set);
+    populateQuantPatterns(*kernelTypes, set);
     populateReductionPatterns(*kernelTypes, set);
     populateNormPatterns(*kernelTypes, set);
     populateShapePatterns(*kernelTypes, set);
@@ -208,6 +213,7 @@ struct ConvertToLinalg : kvern::impl::ConvertToLinalgBase<ConvertToLinalg> {
     lowerSignature(kernel, *converter);
     ConversionTarget target(getContext());
     target.addIllegalDialect<KvernDialect>();
+    target.addLegalOp<LoopAttentionOp, LoopRopeOp>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(kernel, target, patterns))) {
       return signalPassFailure();

@@ -25,6 +25,14 @@ void populateElementwisePatterns(mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
 void populateContractionPatterns(mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
+void populatePackedPatterns(mlir::TypeConverter &converter,
+                            mlir::RewritePatternSet &patterns);
+void populateConvolutionPatterns(mlir::TypeConverter &converter,
+                                 mlir::RewritePatternSet &patterns);
+void populateAttentionPatterns(mlir::TypeConverter &converter,
+                               mlir::RewritePatternSet &patterns);
+void populateQuantPatterns(mlir::TypeConverter &converter,
+                           mlir::RewritePatternSet &patterns);
 void populateReductionPatterns(mlir::TypeConverter &converter,
                                mlir::RewritePatternSet &patterns);
 void populateNormPatterns(mlir::TypeConverter &converter,
