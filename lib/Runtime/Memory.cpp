@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,7 +17,91 @@
 namespace kvern::runtime {
 namespace {
 
+/// Large blocks that were freed, kept so that the next run need not fault their
+/// pages in again.
+class BlockCache {
+public:
+  /// A kept block of at least `bytes` and not much more; null if there is none.
+  void *take(uint64_t &bytes) {
+    std::lock_guard<std::mutex> lock(mutex);
+    size_t best = blocks.size();
+    for (size_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i].bytes >= bytes && blocks[i].bytes <= bytes + bytes / 8 &&
+          (best == blocks.size() || blocks[i].bytes < blocks[best].bytes)) {
+        best = i;
+      }
+    }
+    if (best == blocks.size()) {
+      return nullptr;
+    }
+    Block block = blocks[best];
+    blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(best));
+    total -= block.bytes;
+    bytes = block.bytes;
+    return block.memory;
+  }
+
+  /// Keeps a block, or frees it when enough is kept.
+  void put(void *memory, uint64_t bytes) {
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (bytes <= kMaxTotal - total && blocks.size() < kMaxBlocks) {
+        blocks.push_back({memory, bytes});
+        total += bytes;
+        return;
+      }
+    }
+    std::free(memory);
+  }
+
+  void clear() {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (const Block &block : blocks) {
+      std::free(block.memory);
+    }
+    blocks.clear();
+    total = 0;
+  }
+
+  static constexpr uint64_t kMinBytes = uint64_t(1) << 17;
+
+private:
+  struct Block {
+    void *memory;
+    uint64_t bytes;
+  };
+  static constexpr uint64_t kMaxTotal = uint64_t(1) << 28;
+  static constexpr size_t kMaxBlocks = 32;
+
+  std::mutex mutex;
+  std::vector<Block> blocks;
+  uint64_t total = 0;
+};
+
+/// Never destroyed: memory may be freed after the end of main.
+BlockCache &blockCache() {
+  static BlockCache *const cache = new BlockCache();
+  return *cache;
+}
+
+struct LargeBlock {
+  void *memory;
+  uint64_t bytes;
+};
+
+void releaseLarge(void *context) {
+  auto *block = static_cast<LargeBlock *>(context);
+  blockCache().put(block->memory, block->bytes);
+  delete block;
+}
+
 void releaseFree(void *memory) { std::free(memory); }
+
+void *allocateAligned(uint64_t bytes) {
+  void *memory = nullptr;
+  return posix_memalign(&memory, kMemoryAlignment, bytes) == 0 ? memory
+                                                               : nullptr;
+}
 
 /// Closes a file when it goes out of scope.
 struct File {
@@ -40,14 +126,43 @@ Memory::Ref Memory::allocate(uint64_t bytes, bool zeroed) {
     return nullptr;
   }
   uint64_t rounded = (bytes / kMemoryAlignment + 1) * kMemoryAlignment;
-  void *memory = nullptr;
-  if (posix_memalign(&memory, kMemoryAlignment, rounded) != 0) {
+  bool isLarge = rounded >= BlockCache::kMinBytes;
+  void *memory = isLarge ? blockCache().take(rounded) : nullptr;
+  if (!memory) {
+    memory = allocateAligned(rounded);
+  }
+  if (!memory) {
+    blockCache().clear();
+    memory = allocateAligned(rounded);
+  }
+  if (!memory) {
     return nullptr;
   }
   if (zeroed) {
     std::memset(memory, 0, bytes);
   }
-  return borrow(memory, bytes, /*writable=*/true, releaseFree, memory);
+  return isLarge ? borrow(memory, bytes, /*writable=*/true, releaseLarge,
+                          new LargeBlock{memory, rounded})
+                 : borrow(memory, bytes, /*writable=*/true, releaseFree, memory);
+}
+
+void Memory::prefault() {
+  if (length == 0) {
+    return;
+  }
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  const uintptr_t from = reinterpret_cast<uintptr_t>(start) & ~(page - 1);
+  const uintptr_t to = reinterpret_cast<uintptr_t>(start) + length;
+#ifdef MADV_POPULATE_WRITE
+  if (madvise(reinterpret_cast<void *>(from), to - from, MADV_POPULATE_WRITE) ==
+      0) {
+    return;
+  }
+#endif
+  // A kernel older than that advice: write to each page.
+  for (uintptr_t at = reinterpret_cast<uintptr_t>(start); at < to; at += page) {
+    *reinterpret_cast<volatile uint8_t *>(at) = 0;
+  }
 }
 
 Memory::Ref Memory::borrow(void *data, uint64_t bytes, bool writable,

@@ -25,7 +25,8 @@ public:
   using Release = void (*)(void *context);
 
   /// Allocates `bytes` bytes, aligned to kMemoryAlignment; null when there is
-  /// no room. Zero bytes give a valid address too.
+  /// no room. Zero bytes give a valid address too. Large blocks come from those
+  /// freed lately, up to 256 MiB of which are kept.
   static Ref allocate(uint64_t bytes, bool zeroed = false);
 
   /// Refers to memory of another owner; `release` may be null.
@@ -42,6 +43,10 @@ public:
   ~Memory();
   Memory(const Memory &) = delete;
   Memory &operator=(const Memory &) = delete;
+
+  /// Makes all pages of writable memory present, which it may otherwise do one
+  /// by one at first use. The contents become undefined.
+  void prefault();
 
   uint8_t *data() const { return start; }
   uint64_t size() const { return length; }

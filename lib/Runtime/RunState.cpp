@@ -129,6 +129,7 @@ void *RunState::takeWorkspace(int64_t bytes) {
                                               " bytes"));
     return nullptr;
   }
+  workspace->prefault();
   return workspace->data();
 }
 
