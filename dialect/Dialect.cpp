@@ -4,7 +4,9 @@
 #include "dialect/Kvern.h"
 #include "dialect/ops/Attention.h"
 #include "dialect/ops/Convolution.h"
+#include "dialect/ops/Derived.h"
 #include "dialect/ops/Packed.h"
+#include "dialect/ops/Parallel.h"
 #include "dialect/ops/Quant.h"
 
 using namespace mlir;
@@ -34,6 +36,10 @@ void KvernDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
+#include "dialect/ops/Derived.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
 #include "dialect/ops/Attention.cpp.inc"
       >();
   addOperations<
@@ -43,6 +49,10 @@ void KvernDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/ops/Quant.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Parallel.cpp.inc"
       >();
 }
 

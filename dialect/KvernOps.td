@@ -16,8 +16,10 @@ include "dialect/ops/Buffer.td"
 include "dialect/ops/Check.td"
 include "dialect/ops/Host.td"
 include "dialect/ops/Packed.td"
+include "dialect/ops/Derived.td"
 include "dialect/ops/Attention.td"
 include "dialect/ops/Convolution.td"
 include "dialect/ops/Quant.td"
+include "dialect/ops/Parallel.td"
 
 #endif // KVERN_OPS_TD

@@ -31,6 +31,18 @@ def InsertChecks : Pass<"kvern-insert-checks", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kvern::KvernDialect"];
 }
 
+def PackQuantized : Pass<"kvern-pack-quantized", "::mlir::func::FuncOp"> {
+  let summary = "Bring quantized weights to the order in which products read them";
+  let description = [{
+    A `kvern.quantized_matmul` whose blocks are a weight or a constant becomes a
+    `kvern.packed_quantized_matmul` of the weight's `kvern.pack_quantized`, of
+    which there is one for each weight and encoding. Products with blocks that
+    the program computes or gets as an input stay: they are carried out as defined.
+    Example: test/Transforms/pack-quantized.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect"];
+}
+
 def FormKernels : Pass<"kvern-form-kernels", "::mlir::ModuleOp"> {
   let summary = "Groups ops into kernels";
   let description = [{
@@ -46,11 +58,44 @@ def FormKernels : Pass<"kvern-form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kvern::KvernDialect"];
 }
 
+def IsolateKernels : Pass<"kvern-isolate-kernels", "::mlir::ModuleOp"> {
+  let summary = "One module for each kernel, and one for the host program";
+  let description = [{
+    Each kernel moves to a module of its own, of its name; everything else to the
+    module `host`, where declarations take the place of the kernels. The passes
+    that follow run on these modules in parallel, and each becomes an object file
+    of its own. A module that holds nothing but modules stays as it is.
+    Example: test/Transforms/isolate-kernels.mlir.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
+def PackWeights : Pass<"kvern-pack-weights", "::mlir::func::FuncOp"> {
+  let summary = "Products read weights in the order they need";
+  let description = [{
+    A `kvern.matmul` whose right operand is a matrix that is known when the model
+    is loaded (a weight, a large constant, or what ops that depend on nothing else
+    make of them) becomes a `kvern.packed_matmul` that reads a `kvern.pack` of it.
+    There is one pack for all products with one matrix; other ops go on reading
+    the matrix itself, which then stays in memory beside its pack. Small matrices
+    and those whose last panel would be mostly padding are left as they are.
+
+    Precondition: canonical form, in which transpositions of the right operand
+    are part of the product. Example: test/Transforms/pack-weights.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect"];
+  let options = [
+    Option<"panelBits", "panel-bits", "int64_t", /*default=*/"512",
+           "Width of the sums for a row of a panel">
+  ];
+}
+
 def PlanWorkspace : Pass<"kvern-plan-workspace", "::mlir::ModuleOp"> {
   let summary = "One arena for all intermediate values";
   let description = [{
-    Allocations in the entry block of a kernel become arguments that the host
-    program passes. Then every `memref.alloc` of the host program becomes a view
+    What the companions made by `kvern-expose-scratch` allocate is allocated by
+    the host program and passed to the kernels; the companions are then erased.
+    Then every `memref.alloc` of the host program becomes a view
     of one arena: two values share memory when their lifetimes are apart and
     their sizes are the same expression, or numbers of which the second is not
     larger. What depends on values read during the run is allocated by

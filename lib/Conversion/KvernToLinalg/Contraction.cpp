@@ -4,17 +4,12 @@
 #include "lib/Conversion/KvernToLinalg/Generic.h"
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
 
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-
 using namespace mlir;
 using namespace kvern;
 
-using utils::IteratorType;
-
 namespace {
 
-/// Loops: batch axes, m, n, k. The accumulator is f32 for f16 and bf16, which a
-/// second op rounds.
+/// Loops: batch axes, m, n, k.
 struct MatmulConversion : OpConversionPattern<MatmulOp> {
   using OpConversionPattern::OpConversionPattern;
 
@@ -43,46 +38,23 @@ struct MatmulConversion : OpConversionPattern<MatmulOp> {
     auto lhs = cast<kvern::TensorType>(op.getLhs().getType());
     auto rhs = cast<kvern::TensorType>(op.getRhs().getType());
     Type storage = getStorageType(type.getElementType());
-    Type compute = getComputeType(type.getElementType());
     ArrayRef<DimAttr> shape = type.getShape();
     int64_t k = shape.size();
     int64_t n = k - 1;
     int64_t m = k - 2;
     bool transposed = op.getTransposeRhs();
-    SmallVector<AffineMap> maps{
-        getMap(rewriter, lhs.getShape(), shape, m, k),
-        transposed ? getMap(rewriter, rhs.getShape(), shape, n, k)
-                   : getMap(rewriter, rhs.getShape(), shape, k, n),
-        rewriter.getMultiDimIdentityMap(k + 1).dropResult(k)};
-    SmallVector<IteratorType> iterators(k + 1, IteratorType::parallel);
-    iterators[k] = IteratorType::reduction;
+    AffineMap lhsMap = getMap(rewriter, lhs.getShape(), shape, m, k);
+    AffineMap rhsMap = transposed
+                           ? getMap(rewriter, rhs.getShape(), shape, n, k)
+                           : getMap(rewriter, rhs.getShape(), shape, k, n);
     if (isEmpty(lhs.getShape()) || isEmpty(rhs.getShape())) {
       TypedAttr zero = cast<TypedAttr>(rewriter.getZeroAttr(storage));
       rewriter.replaceOp(op, loops.fill(shape, zero));
       return success();
     }
-    Value init =
-        loops.fill(shape, cast<TypedAttr>(rewriter.getZeroAttr(compute)));
-    auto product = linalg::GenericOp::create(
-        rewriter, op.getLoc(), init.getType(), adaptor.getOperands(), init,
-        maps, iterators,
-        [&](OpBuilder &nested, Location loc, ValueRange arguments) {
-          ImplicitLocOpBuilder b(loc, nested);
-          Scalar s(b, type.getElementType());
-          Value x = s.load(arguments[0]);
-          Value y = s.load(arguments[1]);
-          Value sum = s.accumulate(s.accumulateProduct(x, y), arguments[2]);
-          linalg::YieldOp::create(nested, loc, sum);
-        });
-    Value result = product.getResult(0);
-    if (storage != compute) {
-      result = loops.elementwise(
-          shape, storage, loops.all(result, k),
-          [&](ImplicitLocOpBuilder &b, ValueRange values) {
-            return Scalar(b, type.getElementType()).store(values[0]);
-          });
-    }
-    rewriter.replaceOp(op, result);
+    rewriter.replaceOp(op, loops.product(shape, type.getElementType(),
+                                         {adaptor.getLhs(), lhsMap},
+                                         {adaptor.getRhs(), rhsMap}));
     return success();
   }
 };

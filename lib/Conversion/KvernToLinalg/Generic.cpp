@@ -206,6 +206,36 @@ Value LoopBuilder::reduce(ArrayRef<DimAttr> shape, int64_t axis,
   return op.getResult(0);
 }
 
+Value LoopBuilder::product(ArrayRef<DimAttr> shape, Type elementType,
+                           LoopOperand lhs, LoopOperand rhs) {
+  int64_t rank = shape.size();
+  Type storage = getStorageType(elementType);
+  Type compute = getComputeType(elementType);
+  Value init = fill(shape, cast<TypedAttr>(builder.getZeroAttr(compute)));
+  SmallVector<IteratorType> iterators(rank + 1, IteratorType::parallel);
+  iterators[rank] = IteratorType::reduction;
+  auto op = linalg::GenericOp::create(
+      builder, location, init.getType(), ValueRange{lhs.value, rhs.value}, init,
+      ArrayRef{lhs.map, rhs.map,
+               builder.getMultiDimIdentityMap(rank + 1).dropResult(rank)},
+      iterators, [&](OpBuilder &nested, Location loc, ValueRange arguments) {
+        ImplicitLocOpBuilder b(loc, nested);
+        Scalar s(b, elementType);
+        Value x = s.load(arguments[0]);
+        Value y = s.load(arguments[1]);
+        Value sum = s.accumulate(s.accumulateProduct(x, y), arguments[2]);
+        linalg::YieldOp::create(nested, loc, sum);
+      });
+  Value result = op.getResult(0);
+  if (storage == compute) {
+    return result;
+  }
+  return elementwise(shape, storage, all(result, rank),
+                     [&](ImplicitLocOpBuilder &b, ValueRange values) {
+                       return Scalar(b, elementType).store(values[0]);
+                     });
+}
+
 Value LoopBuilder::insert(Value source, Value destination,
                           ArrayRef<DimAttr> shape,
                           ArrayRef<OpFoldResult> offsets,

@@ -67,6 +67,10 @@ public:
   mlir::Value reduce(llvm::ArrayRef<DimAttr> shape, int64_t axis,
                      mlir::TypedAttr init, llvm::ArrayRef<LoopOperand> operands,
                      Body body);
+  /// The sums of `lhs` times `rhs` along one more loop, after those over
+  /// `shape`. The accumulator is f32 for f16 and bf16, which a second op rounds.
+  mlir::Value product(llvm::ArrayRef<DimAttr> shape, mlir::Type elementType,
+                      LoopOperand lhs, LoopOperand rhs);
   /// `source` written over the part of `destination` that the offsets and
   /// strides give; `shape` is that of `source`. With `axis`, the part has size
   /// 1 along it and `source` lacks it.

@@ -4,6 +4,7 @@
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
 
 #include "dialect/ops/Attention.h"
+#include "dialect/ops/Quant.h"
 #include "lib/Support/DimNames.h"
 #include "lib/Support/StorageTypes.h"
 
@@ -213,7 +214,7 @@ struct ConvertToLinalg : kvern::impl::ConvertToLinalgBase<ConvertToLinalg> {
     lowerSignature(kernel, *converter);
     ConversionTarget target(getContext());
     target.addIllegalDialect<KvernDialect>();
-    target.addLegalOp<LoopAttentionOp, LoopRopeOp>();
+    target.addLegalOp<LoopAttentionOp, LoopRopeOp, LoopQuantizedProductOp>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(kernel, target, patterns))) {
       return signalPassFailure();
