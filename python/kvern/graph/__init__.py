@@ -12,7 +12,7 @@ from kvern.graph.dim import AlgebraicDim, Dim, DimLike, StaticDim, SymbolicDim
 from kvern.graph.kernel_library import KernelLibrary, default_custom_extensions
 from kvern.graph.module import Module
 from kvern.graph.shape import Shape, ShapeLike
-from kvern.graph.type import BufferType, TensorType, Type
+from kvern.graph.type import BufferType, ConvInputLayout, FilterLayout, TensorType, Type
 from kvern.graph.value import (
     BufferValue,
     BufferValueLike,
@@ -33,11 +33,13 @@ __all__ = [
     "BufferType",
     "BufferValue",
     "BufferValueLike",
+    "ConvInputLayout",
     "DeviceKind",
     "DevicePlacementPolicy",
     "DeviceRef",
     "Dim",
     "DimLike",
+    "FilterLayout",
     "Graph",
     "GraphDebugConfig",
     "HasBufferValue",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, TypeVar
 
 from kvern.dtype import DType
@@ -13,9 +14,25 @@ from kvern.graph.device import DeviceRef
 from kvern.graph.dim import Dim, StaticDim
 from kvern.graph.shape import Shape, ShapeLike, num_elements
 
-__all__ = ["BufferType", "TensorType", "Type"]
+__all__ = ["BufferType", "ConvInputLayout", "FilterLayout", "TensorType", "Type"]
 
 _Self = TypeVar("_Self", bound="_ShapedType")
+
+
+class ConvInputLayout(Enum):
+    """Order of the axes of images: batch, height, width, channels. Volumes have their depth before the height."""
+
+    NHWC = "NHWC"
+    NCHW = "NCHW"
+
+
+class FilterLayout(Enum):
+    """Order of the axes of filters: depth (Q), height (R), width (S), channels, filters."""
+
+    RSCF = "RSCF"
+    QRSCF = "QRSCF"
+    FCRS = "FCRS"
+    FCQRS = "FCQRS"
 
 
 class Type:

@@ -12,6 +12,7 @@ from kvern.graph.ops.buffer import buffer_load, buffer_store, buffer_store_slice
 from kvern.graph.ops.constant import constant, range
 from kvern.graph.ops.contraction import matmul, outer
 from kvern.graph.ops.control_flow import call
+from kvern.graph.ops.convolution import conv2d, conv2d_transpose, conv3d, pad
 from kvern.graph.ops.device import assert_same_device, transfer_to
 from kvern.graph.ops.elementwise import (
     abs,
@@ -59,6 +60,8 @@ from kvern.graph.ops.elementwise_binary import (
 )
 from kvern.graph.ops.indexing import band_part, gather, slice_tensor
 from kvern.graph.ops.norm import layer_norm, rms_norm
+from kvern.graph.ops.pooling import avg_pool2d, max_pool2d
+from kvern.graph.ops.quantization import dequantize, qmatmul
 from kvern.graph.ops.reduction import (
     argmax,
     argmin,
@@ -96,6 +99,7 @@ __all__ = [
     "argmin",
     "assert_same_device",
     "atanh",
+    "avg_pool2d",
     "band_part",
     "broadcast_to",
     "buffer_load",
@@ -107,7 +111,11 @@ __all__ = [
     "chunk",
     "concat",
     "constant",
+    "conv2d",
+    "conv2d_transpose",
+    "conv3d",
     "cos",
+    "dequantize",
     "div",
     "equal",
     "erf",
@@ -131,6 +139,7 @@ __all__ = [
     "logsoftmax",
     "matmul",
     "max",
+    "max_pool2d",
     "mean",
     "min",
     "mod",
@@ -138,9 +147,11 @@ __all__ = [
     "negate",
     "not_equal",
     "outer",
+    "pad",
     "permute",
     "pow",
     "prod",
+    "qmatmul",
     "range",
     "rebind",
     "relu",
