@@ -52,6 +52,8 @@ const HostSymbol kHostSymbols[] = {
     {"kvern_rt_workspace", address(kvern_rt_workspace)},
     {"kvern_rt_alloc", address(kvern_rt_alloc)},
     {"kvern_rt_fail", address(kvern_rt_fail)},
+    {"kvern_rt_parallel_for", address(kvern_rt_parallel_for)},
+    {"kvern_rt_max_workers", address(kvern_rt_max_workers)},
     {"memcpy", address(::memcpy)},
     {"memmove", address(::memmove)},
     {"memset", address(::memset)},
