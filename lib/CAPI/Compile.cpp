@@ -62,7 +62,7 @@ public:
       return failure();
     }
     PassManager pm(module->getContext());
-    if (failed(kvern::addStages(pm, stage, target))) {
+    if (failed(kvern::addStages(pm, "graph", stage, target))) {
       errors += "unknown stage '" + stage.str() + "'; the stages are";
       for (StringRef name : kvern::getStageNames()) {
         errors += " " + name.str();
@@ -121,12 +121,14 @@ static LogicalResult print(Compilation &compilation, StringRef stage,
   if (failed(compilation.runTo("target"))) {
     return failure();
   }
-  auto code = kvern::emitCode(*compilation.module, compilation.target,
-                              kvern::CodeKind::Assembly);
-  if (!code) {
-    return compilation.fail(code.takeError());
+  for (auto part : compilation.module->getOps<ModuleOp>()) {
+    auto code = kvern::emitCode(part, compilation.target,
+                                kvern::CodeKind::Assembly);
+    if (!code) {
+      return compilation.fail(code.takeError());
+    }
+    result.append(code->begin(), code->end());
   }
-  result.assign(code->begin(), code->end());
   return success();
 }
 

@@ -52,10 +52,12 @@ def TileAndFuse : Pass<"kvern-tile-and-fuse", "::mlir::func::FuncOp"> {
     producers are computed as far as a tile needs them; ops that are left
     become roots of their own.
 
-    - A matrix product, and what follows it element by element, runs by `rows` x
-      `columns`; by `streamed-columns` when there are no more than `few-rows`
-      rows, which a run-time test decides if it has to. The summed axis stays
-      whole. What computes the product's inputs runs before.
+    - A matrix product, and what follows it element by element, runs by blocks
+      that the sizes of registers and caches give (`ProductBlocking.h`), all of
+      about the same number of rows. With few rows, which a run-time test finds
+      out if it has to, blocks are as wide as makes them worth starting. The
+      summed axis stays whole, and packed operands are cut between panels. What
+      computes the product's inputs runs before.
     - Reductions, softmax, norms: the axes that are reduced stay whole, the last
       axis runs by `strip` if it is none of them, all others one by one.
     - Elementwise ops that could not become one op: rows by strips.
@@ -67,13 +69,14 @@ def TileAndFuse : Pass<"kvern-tile-and-fuse", "::mlir::func::FuncOp"> {
     Example: `test/Codegen/tile-and-fuse.mlir`.
   }];
   let options = [
-    Option<"rows", "rows", "int64_t", "256", "Rows of a product's tile">,
-    Option<"columns", "columns", "int64_t", "128",
-           "Columns of a product's tile">,
-    Option<"streamedColumns", "streamed-columns", "int64_t", "4096",
-           "Columns of the tile of a product with few rows">,
-    Option<"fewRows", "few-rows", "int64_t", "8",
-           "Rows up to which a product is not packed">,
+    Option<"vectorBits", "vector-bits", "int64_t", "256",
+           "Width of a vector register">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16",
+           "Number of vector registers">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
+           "Bytes of a core's first data cache">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
+           "Bytes of a core's second cache">,
     Option<"strip", "strip", "int64_t", "1024",
            "Elements of a strip of the last axis">
   ];
@@ -114,16 +117,17 @@ def Bufferize : Pass<"kvern-bufferize", "::mlir::func::FuncOp"> {
 }
 
 def HoistAllocations : Pass<"kvern-hoist-allocations", "::mlir::func::FuncOp"> {
-  let summary = "Move temporaries to the entry block, at their largest size";
+  let summary = "Move temporaries out of loops, at their largest size";
   let description = [{
-    Every `memref.alloc` moves to the start of the kernel. Static ones become
-    `memref.alloca` until `max-stack-bytes` are used. One with a size that
-    changes from tile to tile becomes bytes for the largest tile and a
-    `memref.view` of the actual size; the bound comes from the operands of
-    `affine.min` that depend on arguments and constants only.
+    Every `memref.alloc` moves to the start of the kernel, or of the outermost
+    `scf.forall` around it. Static ones become `memref.alloca` until
+    `max-stack-bytes` are used. One with a size that changes from tile to tile
+    becomes bytes for the largest tile and a `memref.view` of the actual size; the
+    bound comes from the operands of `affine.min` that depend on arguments and
+    constants only.
 
-    Guarantee: allocations are in the entry block, 64-byte aligned, never freed,
-    with sizes computed from arguments and constants; otherwise an error.
+    Guarantee: allocations are there, 64-byte aligned, never freed, with sizes
+    computed from arguments and constants; otherwise an error.
     Example: `test/Codegen/hoist-allocations.mlir`.
   }];
   let options = [
@@ -141,31 +145,34 @@ def LowerContraction : Pass<"kvern-lower-contraction", "::mlir::func::FuncOp"> {
     Lowers each `linalg.generic` that is a matrix product, with operand axes in
     any order as long as the output's last axis is contiguous:
 
-    - More than `few-rows` rows: blocks of both inputs are packed, elements
-      widened, and multiplied by register tiles.
+    - rhs in panels, read at `(n floordiv P, k, n mod P)` with P a multiple of the
+      vector's length: panels are multiplied where they lie, with the next one
+      being prefetched. Up to 4 rows read several panels side by side. Rows of
+      lhs are packed, unless their distance suits the cache.
+    - A plain rhs and many rows: blocks of both inputs are packed, elements
+      widened, and multiplied the same way.
     - Few rows and rhs as [n, k]: dot products over four rows of rhs at a time.
     - Few rows and rhs as [k, n]: four scaled rows of rhs at a time are added.
 
-    The number of rows is tested at run time if it has to be. Ends of axes are
+    Register tiles of fewer rows, two by two, take the rows that are left. The
+    number of rows is tested at run time if it has to be. Ends of axes are
     masked. A fill with zero before the product is not carried out. Accumulators
     are f32, f64 or integers; all other products are left for
-    `kvern-lower-linalg`.
+    `kvern-lower-linalg`. Sizes of blocks: `ProductBlocking.h`.
 
-    Precondition: buffers. Guarantee: memory for packing is allocated in the
-    entry block, of constant size. Example: `test/Codegen/lower-contraction.mlir`.
+    Precondition: buffers. Guarantee: memory for packing is of constant size.
+    Examples: `test/Codegen/lower-contraction.mlir`,
+    `test/Codegen/lower-contraction-packed.mlir`.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "256",
            "Width of a vector register">,
     Option<"vectorRegisters", "vector-registers", "int64_t", "16",
            "Number of vector registers">,
-    Option<"fewRows", "few-rows", "int64_t", "8",
-           "Rows up to which a product is not packed">,
-    Option<"rows", "rows", "int64_t", "128", "Rows of a packed block">,
-    Option<"columns", "columns", "int64_t", "128",
-           "Columns of a packed block">,
-    Option<"depth", "depth", "int64_t", "256",
-           "Elements of the summed axis of a packed block, of 4 bytes each">
+    Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
+           "Bytes of a core's first data cache">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
+           "Bytes of a core's second cache">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
@@ -173,7 +180,7 @@ def LowerContraction : Pass<"kvern-lower-contraction", "::mlir::func::FuncOp"> {
 }
 
 def LowerLinalg : Pass<"kvern-lower-linalg", "::mlir::func::FuncOp"> {
-  let summary = "Lower linalg on buffers to loops that LLVM vectorizes";
+  let summary = "Lower linalg on buffers to loops over vectors";
   let description = [{
     Lowers each linalg op and `memref.copy` on buffers to `scf.for`. Loops that
     walk contiguous memory in all operands are merged; the innermost loop is the
@@ -181,13 +188,66 @@ def LowerLinalg : Pass<"kvern-lower-linalg", "::mlir::func::FuncOp"> {
     loop is carried in registers, and its sum or product may be reassociated;
     otherwise it accumulates in memory, row by row.
 
+    The innermost loop runs by vectors of `vector-bits` if all operands are
+    contiguous along it: several a turn while the body is small, then single
+    ones, then the end, which is masked where the target masks for free. What
+    does not change along the loop is computed before it. All else is left as
+    loops over elements; so is everything for `vector-bits=0`.
+
     Guarantee: no linalg op on buffers is left.
     Example: `test/Codegen/lower-linalg.mlir`.
   }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256",
+           "Width of a vector register">
+  ];
   let dependentDialects = [
     "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
+def OutlineParallel : Pass<"kvern-outline-parallel", "::mlir::ModuleOp"> {
+  let summary = "Move the bodies of parallel loops to functions for threads";
+  let description = [{
+    Each outermost `scf.forall` of a kernel becomes a `kvern.host.parallel_for`
+    and a private function `<kernel>_loop<number>`, a kernel like any other, that
+    runs one task: as many iterations as make up `task-work` operations on
+    elements, estimated from the sizes. A loop that is known to be a single task,
+    and one within another, becomes `scf.for`.
+
+    What a task computes depends on the sizes only, so results are the same bits
+    for every number of threads. Allocations in the body become memory of the
+    kernel, one block for each of the `kvern.host.workers`; those on the stack
+    move to the function.
+
+    Precondition: no linalg op is left; allocations are at the start of the body
+    (`kvern-hoist-allocations`). Guarantee: no `scf.forall` is left.
+    Example: `test/Codegen/outline-parallel.mlir`.
+  }];
+  let options = [
+    Option<"taskWork", "task-work", "int64_t", "32768",
+           "Operations on elements that are worth a task of their own">
+  ];
+  let dependentDialects = [
+    "::kvern::KvernDialect", "::mlir::arith::ArithDialect",
+    "::mlir::func::FuncDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect"];
+}
+
+def ExposeScratch : Pass<"kvern-expose-scratch", "::mlir::ModuleOp"> {
+  let summary = "Let the caller of a kernel allocate its temporaries";
+  let description = [{
+    Allocations in the entry block of a kernel become its last arguments. A
+    companion, a private function with the attribute `kvern.scratch`, says what
+    the caller has to pass there: it takes the index arguments of the kernel and
+    returns the allocations. `kvern-plan-workspace` copies it before each call.
+
+    Precondition: their sizes follow from the index arguments.
+    Example: `test/Codegen/expose-scratch.mlir`.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::mlir::memref::MemRefDialect"];
 }
 
 def ExpandMath : Pass<"kvern-expand-math"> {

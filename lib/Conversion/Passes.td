@@ -65,20 +65,23 @@ def ConvertHostToLLVM : Pass<"kvern-convert-host-to-llvm", "::mlir::ModuleOp"> {
   let description = [{
     Lowers the `kvern.host.*` ops: inputs, weights and dimension values are loads
     from the frame of the run, outputs and memory are calls of the runtime, and a
-    check is a branch that reports and returns 1. Precondition: host programs are
-    single blocks. Example: test/Conversion/host-to-llvm.mlir.
+    check is a branch that reports and returns 1. A parallel loop calls the runtime
+    with a function that takes its captured values from a struct; a single task
+    is called directly. Precondition: host programs are single blocks. Examples:
+    test/Conversion/host-to-llvm.mlir, test/Conversion/parallel-for.mlir.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::cf::ControlFlowDialect",
-                           "::mlir::LLVM::LLVMDialect"];
+                           "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
 }
 
 def MarkKernels : Pass<"kvern-mark-kernels", "::mlir::LLVM::LLVMFuncOp"> {
   let summary = "Says what LLVM may assume of kernels";
   let description = [{
     The pointers that a kernel gets do not alias: the host program passes inputs,
-    results and scratch as separate memory. Kernels are internal to the object
-    and are not inlined. Example: test/Conversion/mark-kernels.mlir.
+    results and scratch as separate memory. Example: test/Conversion/mark-kernels.mlir.
   }];
 }
 

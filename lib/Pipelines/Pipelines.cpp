@@ -3,6 +3,7 @@
 
 #include "lib/Pipelines/Pipelines.h"
 
+#include "lib/Codegen/Passes.h"
 #include "lib/Conversion/Passes.h"
 #include "lib/Pipelines/HostTarget.h"
 #include "lib/Pipelines/KernelCodegen.h"
@@ -32,6 +33,7 @@ static void addOptimized(OpPassManager &pm, const CpuTarget &) {
   pm.addNestedPass<func::FuncOp>(createInsertChecks());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addNestedPass<func::FuncOp>(createPackQuantized());
   pm.addPass(createFormKernels());
 }
 
@@ -43,11 +45,15 @@ static void addKernels(OpPassManager &pm, const CpuTarget &) {
 }
 
 static void addLoops(OpPassManager &pm, const CpuTarget &target) {
-  addKernelCodegenPasses(pm, target);
+  pm.addPass(createIsolateKernels());
+  OpPassManager &kernelPM = pm.nest<ModuleOp>();
+  addKernelCodegenPasses(kernelPM, target);
+  kernelPM.addPass(createExposeScratch());
   pm.addPass(createPlanWorkspace());
 }
 
-static void addTarget(OpPassManager &pm, const CpuTarget &) {
+static void addTarget(OpPassManager &rootPM, const CpuTarget &) {
+  OpPassManager &pm = rootPM.nest<ModuleOp>();
   pm.addPass(createConvertHostToLLVM());
   addUpstream(pm, "func.func(kvern-expand-math,convert-vector-to-scf),"
                   "expand-strided-metadata,lower-affine,canonicalize,cse,"
@@ -94,12 +100,15 @@ ArrayRef<StringRef> kvern::getStageNames() {
   return names;
 }
 
-LogicalResult kvern::addStages(OpPassManager &pm, StringRef last,
-                               const CpuTarget &target) {
-  if (!llvm::is_contained(getStageNames(), last)) {
+LogicalResult kvern::addStages(OpPassManager &pm, StringRef first,
+                               StringRef last, const CpuTarget &target) {
+  auto names = getStageNames();
+  const auto *from = llvm::find(names, first);
+  const auto *to = llvm::find(names, last);
+  if (from == names.end() || to == names.end()) {
     return failure();
   }
-  for (const Stage &stage : stages) {
+  for (const Stage &stage : ArrayRef(stages).drop_front(from - names.begin())) {
     stage.add(pm, target);
     VerifyStageOptions options;
     options.stage = stage.name.str();
@@ -117,7 +126,16 @@ void kvern::registerPipelines() {
         ("kvern-to-" + name).str(),
         ("Takes a staged graph to the end of stage `" + name + "`.").str(),
         [name](OpPassManager &pm, const TargetOptions &options) {
-          (void)addStages(pm, name,
+          (void)addStages(pm, "graph", name,
+                          resolveTarget(options.cpu, options.features));
+        });
+  }
+  for (StringRef name : {"loops", "target"}) {
+    PassPipelineRegistration<TargetOptions>(
+        ("kvern-kernels-to-" + name).str(),
+        ("Takes stage `kernels` to the end of stage `" + name + "`.").str(),
+        [name](OpPassManager &pm, const TargetOptions &options) {
+          (void)addStages(pm, "loops", name,
                           resolveTarget(options.cpu, options.features));
         });
   }

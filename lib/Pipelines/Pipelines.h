@@ -18,13 +18,15 @@ namespace kvern {
 /// loops, target.
 llvm::ArrayRef<llvm::StringRef> getStageNames();
 
-/// Adds the passes that turn a staged graph into the form of `stage`. Fails on
-/// an unknown name.
-llvm::LogicalResult addStages(mlir::OpPassManager &pm, llvm::StringRef stage,
-                              const CpuTarget &target);
+/// Adds the passes of the stages from `first` to `last`, both included. Fails
+/// on an unknown name. What the stage `loops` makes of a kernel depends on that
+/// kernel alone, so kernels may be left out and compiled at another time.
+llvm::LogicalResult addStages(mlir::OpPassManager &pm, llvm::StringRef first,
+                              llvm::StringRef last, const CpuTarget &target);
 
-/// Registers one pipeline a stage, `kvern-to-<stage>`, with the options `cpu`
-/// and `features`.
+/// Registers one pipeline a stage, `kvern-to-<stage>`, from a staged graph, and
+/// `kvern-kernels-to-loops` and `-target`, from the form of `kernels`; with the
+/// options `cpu` and `features`.
 void registerPipelines();
 
 } // namespace kvern

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The file format:
 //   header (64 bytes), manifest, padding to 64, constants (each padded to 64),
-//   object code. All numbers little-endian.
+//   the size of each object (8 bytes each), the objects one after the other.
+// All numbers little-endian.
 #include "lib/Runtime/Executable.h"
 
 #include "lib/Runtime/CpuFeatures.h"
@@ -13,7 +14,7 @@ namespace kvern::runtime {
 namespace {
 
 constexpr char kMagic[8] = {'K', 'V', 'E', 'R', 'N', 'E', 'X', 'E'};
-constexpr uint32_t kFormatVersion = 1;
+constexpr uint32_t kFormatVersion = 2;
 
 struct Header {
   char magic[8];
@@ -21,11 +22,13 @@ struct Header {
   uint32_t headerSize;
   uint64_t manifestSize;
   uint64_t constantsSize;
-  uint64_t objectSize;
+  /// Of the objects and their table of sizes.
+  uint64_t codeSize;
+  uint64_t numObjects;
   /// Of the sizes and everything after the header. Guards against damage, not
   /// against malice.
   uint64_t checksum;
-  uint64_t reserved[2];
+  uint64_t reserved;
 };
 static_assert(sizeof(Header) == 64);
 
@@ -50,7 +53,8 @@ uint64_t checksum(const Header &header, const uint8_t *data, uint64_t size) {
     }
   }
   uint64_t state = size;
-  for (uint64_t part : {header.manifestSize, header.constantsSize}) {
+  for (uint64_t part :
+       {header.manifestSize, header.constantsSize, header.numObjects}) {
     state = mix(state, part);
   }
   for (; position < size; ++position) {
@@ -97,8 +101,8 @@ Status readHeader(const Memory &file, Header &header) {
     }
     left -= padded(part);
   }
-  if (header.objectSize != left) {
-    return damaged("expected " + std::to_string(header.objectSize) +
+  if (header.codeSize != left) {
+    return damaged("expected " + std::to_string(header.codeSize) +
                    " bytes of code, but got " + std::to_string(left));
   }
   if (checksum(header, file.data() + sizeof(Header),
@@ -106,6 +110,35 @@ Status readHeader(const Memory &file, Header &header) {
     return damaged("its checksum does not match");
   }
   return Status::success();
+}
+
+/// The objects in `bytes`: a table of their sizes, and then they.
+Result<std::vector<std::string_view>> findObjects(const Header &header,
+                                                  const uint8_t *bytes) {
+  uint64_t left = header.codeSize;
+  if (header.numObjects > left / sizeof(uint64_t)) {
+    return damaged("a table of " + std::to_string(header.numObjects) +
+                   " objects in " + std::to_string(left) + " bytes");
+  }
+  const uint8_t *next = bytes + header.numObjects * sizeof(uint64_t);
+  left -= header.numObjects * sizeof(uint64_t);
+  std::vector<std::string_view> objects(header.numObjects);
+  for (std::string_view &object : objects) {
+    uint64_t size;
+    std::memcpy(&size, bytes, sizeof(size));
+    bytes += sizeof(size);
+    if (size > left) {
+      return damaged("an object of " + std::to_string(size) +
+                     " bytes lies outside the file");
+    }
+    object = {reinterpret_cast<const char *>(next), size};
+    next += size;
+    left -= size;
+  }
+  if (left != 0) {
+    return damaged(std::to_string(left) + " bytes after the last object");
+  }
+  return objects;
 }
 
 /// Checks that this process can run the code.
@@ -131,7 +164,7 @@ Status checkTarget(const Manifest &manifest) {
 
 std::string writeExecutable(Manifest manifest,
                             const std::vector<ConstantData> &constants,
-                            std::string_view object) {
+                            const std::vector<std::string_view> &objects) {
   uint64_t constantsSize = 0;
   for (const ConstantData &constant : constants) {
     WeightSpec &weight = manifest.weights[constant.weight];
@@ -147,18 +180,27 @@ std::string writeExecutable(Manifest manifest,
   header.headerSize = sizeof(Header);
   header.manifestSize = encoded.size();
   header.constantsSize = constantsSize;
-  header.objectSize = object.size();
+  header.numObjects = objects.size();
+  for (std::string_view object : objects) {
+    header.codeSize += sizeof(uint64_t) + object.size();
+  }
 
   std::string file(sizeof(Header), '\0');
   file.reserve(file.size() + padded(encoded.size()) + constantsSize +
-               object.size());
+               header.codeSize);
   file += encoded;
   file.resize(padded(file.size()), '\0');
   for (const ConstantData &constant : constants) {
     file.append(static_cast<const char *>(constant.data), constant.size);
     file.resize(padded(file.size()), '\0');
   }
-  file += object;
+  for (std::string_view object : objects) {
+    const uint64_t size = object.size();
+    file.append(reinterpret_cast<const char *>(&size), sizeof(size));
+  }
+  for (std::string_view object : objects) {
+    file += object;
+  }
   header.checksum = checksum(
       header, reinterpret_cast<const uint8_t *>(file.data()) + sizeof(Header),
       file.size() - sizeof(Header));
@@ -198,7 +240,7 @@ Result<Executable::Ref> Executable::fromMemory(Memory::Ref memory) {
   }
   const uint8_t *manifestBytes = memory->data() + sizeof(Header);
   const uint8_t *constants = manifestBytes + padded(header.manifestSize);
-  const uint8_t *objectBytes = constants + padded(header.constantsSize);
+  const uint8_t *codeBytes = constants + padded(header.constantsSize);
 
   Result<Manifest> manifest =
       decodeManifest(manifestBytes, header.manifestSize);
@@ -216,14 +258,19 @@ Result<Executable::Ref> Executable::fromMemory(Memory::Ref memory) {
   if (Status status = checkTarget(*manifest); !status.ok()) {
     return status;
   }
-  Result<std::unique_ptr<LoadedObject>> object =
-      LoadedObject::load(objectBytes, header.objectSize, lookupHostSymbol);
-  if (!object.ok()) {
-    return object.status();
+  Result<std::vector<std::string_view>> objects =
+      findObjects(header, codeBytes);
+  if (!objects.ok()) {
+    return objects.status();
+  }
+  Result<std::unique_ptr<LoadedCode>> code =
+      LoadedCode::load(*objects, lookupHostSymbol);
+  if (!code.ok()) {
+    return code.status();
   }
   std::shared_ptr<Executable> executable(new Executable());
   for (const ProgramSpec &program : manifest->programs) {
-    void *entry = (*object)->lookup(program.entrySymbol);
+    void *entry = (*code)->lookup(program.entrySymbol);
     if (!entry) {
       return damaged("no code for program '" + program.name + "' (symbol '" +
                      program.entrySymbol + "')");
@@ -233,7 +280,7 @@ Result<Executable::Ref> Executable::fromMemory(Memory::Ref memory) {
   executable->file = std::move(memory);
   executable->contents = std::move(*manifest);
   executable->constants = constants;
-  executable->object = std::move(*object);
+  executable->code = std::move(*code);
   return Ref(std::move(executable));
 }
 

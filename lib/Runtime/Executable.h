@@ -23,11 +23,12 @@ struct ConstantData {
   uint64_t size = 0;
 };
 
-/// Writes an executable file to memory. Sets the offset and size of each weight
-/// that has data in `constants`; the other weights stay external.
+/// Writes an executable file to memory, of object files that are linked when it
+/// is opened. Sets the offset and size of each weight that has data in
+/// `constants`; the other weights stay external.
 std::string writeExecutable(Manifest manifest,
                             const std::vector<ConstantData> &constants,
-                            std::string_view object);
+                            const std::vector<std::string_view> &objects);
 
 /// An executable, checked and mapped. Immutable and shared between threads.
 class Executable {
@@ -62,7 +63,7 @@ private:
   Memory::Ref file;
   Manifest contents;
   const uint8_t *constants = nullptr;
-  std::unique_ptr<LoadedObject> object;
+  std::unique_ptr<LoadedCode> code;
   std::vector<KvernEntry> entries;
 };
 

@@ -11,44 +11,48 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace kvern::runtime {
 
-/// Gives the address of a symbol that the object uses but does not define; null
+/// Gives the address of a symbol that the objects use but do not define; null
 /// when there is none.
 using SymbolResolver = void *(*)(std::string_view name);
 
-/// An object file mapped into this process, ready to run.
+/// Object files linked with each other and mapped into this process, ready to
+/// run.
 ///
-/// The object is one of the small code model, position independent or not, as
+/// Each object is one of the small code model, position independent or not, as
 /// compilers write it (ET_REL). Its code runs no constructors, has no
 /// thread-local data and does not unwind. Code is mapped readable and
 /// executable, never writable at the same time.
-class LoadedObject {
+class LoadedCode {
 public:
-  /// Maps and relocates the object in `bytes`, which is not needed afterwards.
+  /// Links, maps and relocates the bytes of `objects`, which are not needed
+  /// afterwards. A symbol that an object does not define is that of another
+  /// object, else that of the resolver.
   ///
   /// Reads nothing outside the bytes and allocates at most a small multiple of
-  /// them plus the object's zero-initialised data (1 GiB at most). Fails for
-  /// damaged bytes, other machines, unresolved symbols (all of them listed) and
-  /// relocations that are not known or do not fit.
-  static Result<std::unique_ptr<LoadedObject>>
-  load(const void *bytes, size_t size, SymbolResolver resolver);
+  /// them plus their zero-initialised data (1 GiB at most). Fails for damaged
+  /// bytes, other machines, symbols that two objects define, unresolved symbols
+  /// (all of them listed) and relocations that are not known or do not fit.
+  static Result<std::unique_ptr<LoadedCode>>
+  load(const std::vector<std::string_view> &objects, SymbolResolver resolver);
 
-  /// Unmaps the object; its addresses become invalid.
-  ~LoadedObject();
-  LoadedObject(const LoadedObject &) = delete;
-  LoadedObject &operator=(const LoadedObject &) = delete;
+  /// Unmaps the code; its addresses become invalid.
+  ~LoadedCode();
+  LoadedCode(const LoadedCode &) = delete;
+  LoadedCode &operator=(const LoadedCode &) = delete;
 
-  /// The address of a global symbol defined by the object, or null.
+  /// The address of a global symbol that an object defines, or null.
   void *lookup(std::string_view name) const;
 
-  /// Bytes of memory that the object takes.
+  /// Bytes of memory that the code takes.
   size_t mappedBytes() const { return mappedSize; }
 
 private:
-  friend class ObjectMapper;
-  LoadedObject() = default;
+  friend class Linker;
+  LoadedCode() = default;
 
   uint8_t *memory = nullptr;
   size_t mappedSize = 0;

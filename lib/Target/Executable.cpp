@@ -67,11 +67,16 @@ llvm::Expected<std::string> kvern::emitExecutable(ModuleOp module,
     constants.push_back(
         {static_cast<uint32_t>(i), bytes->data(), bytes->size()});
   }
-  auto object = emitCode(module, target, CodeKind::Object);
-  if (!object) {
-    return object.takeError();
+  std::deque<llvm::SmallVector<char, 0>> code;
+  std::vector<std::string_view> objects;
+  for (auto part : module.getOps<ModuleOp>()) {
+    auto object = emitCode(part, target, CodeKind::Object);
+    if (!object) {
+      return object.takeError();
+    }
+    code.push_back(std::move(*object));
+    objects.emplace_back(code.back().data(), code.back().size());
   }
-  return runtime::writeExecutable(
-      std::move(contents->manifest), constants,
-      std::string_view(object->data(), object->size()));
+  return runtime::writeExecutable(std::move(contents->manifest), constants,
+                                  objects);
 }

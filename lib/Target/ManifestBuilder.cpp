@@ -5,6 +5,7 @@
 
 #include "dialect/Kvern.h"
 #include "lib/Runtime/CpuFeatures.h"
+#include "lib/Support/KernelModules.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -136,6 +137,10 @@ static runtime::ProgramSpec getProgram(LLVM::LLVMFuncOp function,
   runtime::ProgramSpec program;
   program.name = getText(attrs, "name");
   program.entrySymbol = function.getSymName().str();
+  if (auto workspace =
+          function->getAttrOfType<FlatSymbolRefAttr>("kvern.workspace")) {
+    program.workspaceSymbol = workspace.getValue().str();
+  }
   SymbolNumbers numbers;
   for (auto name : attrs.getAs<ArrayAttr>("symbols").getAsRange<StringAttr>()) {
     numbers.try_emplace(name, program.symbols.size());
@@ -200,7 +205,11 @@ llvm::Expected<ManifestContents> kvern::buildManifest(ModuleOp module,
     manifest.weights.push_back(std::move(weight));
     contents.constants.push_back(entry.getAs<ElementsAttr>("value"));
   }
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+  auto host = module.lookupSymbol<ModuleOp>(hostModuleName);
+  if (!host) {
+    return llvm::createStringError("the module has no host program");
+  }
+  for (auto function : host.getOps<LLVM::LLVMFuncOp>()) {
     if (auto attrs = function->getAttrOfType<DictionaryAttr>("kvern.program")) {
       manifest.programs.push_back(getProgram(function, attrs));
     }

@@ -58,6 +58,22 @@ def FormKernels : Pass<"kvern-form-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kvern::KvernDialect"];
 }
 
+def HoistInitializers : Pass<"kvern-hoist-initializers", "::mlir::ModuleOp"> {
+  let summary = "Moves work on weights alone to the load of the model";
+  let description = [{
+    A call of a kernel of one result whose operands are weights, large constants,
+    views of them, or derived weights, becomes a `kvern.derived_weight`, unless
+    its result would take much more memory than what it is made of. The
+    initializer is a public function with the attribute `kvern.initializer`. All
+    packs of one element type and layout share one kernel. Kernels that nobody
+    calls any more are removed.
+
+    Precondition: `kvern-form-kernels` has run. Example:
+    test/Transforms/hoist-initializers.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect"];
+}
+
 def IsolateKernels : Pass<"kvern-isolate-kernels", "::mlir::ModuleOp"> {
   let summary = "One module for each kernel, and one for the host program";
   let description = [{

@@ -1,7 +1,6 @@
 // RUN: kvern-opt %s -pass-pipeline='builtin.module(llvm.func(kvern-mark-kernels))' | FileCheck %s
 
-// CHECK: llvm.func internal @kernel(%arg0: !llvm.ptr {llvm.noalias}, %arg1: i64)
-// CHECK-SAME: no_inline
+// CHECK: llvm.func @kernel(%arg0: !llvm.ptr {llvm.noalias}, %arg1: i64)
 llvm.func @kernel(%x: !llvm.ptr, %n: i64 {kvern.symbol = "d0"}) attributes {kvern.kernel} {
   llvm.return
 }

@@ -1,4 +1,4 @@
-// RUN: kvern-opt %s -kvern-plan-workspace -canonicalize -cse | FileCheck %s
+// RUN: kvern-opt %s -pass-pipeline='builtin.module(kvern-isolate-kernels,builtin.module(kvern-expose-scratch),kvern-plan-workspace,canonicalize,cse)' | FileCheck %s
 
 // Three values of one size, of which two live at a time: the third takes the
 // memory of the first. The scratch of the kernel is passed to it, one slot for all
@@ -30,12 +30,11 @@ func.func @program(%frame: !llvm.ptr) -> i32 attributes {kvern.program = {}} {
   call @kernel(%b, %c, %n) : (memref<?xf32>, memref<?xf32>, index) -> ()
   return %ok : i32
 }
-// CHECK: func.func private @kernel(%{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>, %{{.*}}: index, %[[OWN:.*]]: memref<?xi8>)
+// CHECK: func.func private @kernel(memref<?xf32>, memref<?xf32>, index, memref<?xi8>)
 func.func private @kernel(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) attributes {kvern.kernel} {
   %zero = arith.constant 0 : index
   %byte = arith.constant 0 : i8
   %scratch = memref.alloc(%n) : memref<?xi8>
-  // CHECK: memref.store %{{.*}}, %[[OWN]]
   memref.store %byte, %scratch[%zero] : memref<?xi8>
   return
 }
@@ -51,3 +50,7 @@ func.func @declared(%frame: !llvm.ptr) -> i32 attributes {kvern.program = {}} {
 }
 
 func.func private @elsewhere(memref<4xf32>) attributes {kvern.kernel}
+
+// CHECK: func.func @kernel(%{{.*}}: memref<?xf32>, %{{.*}}: memref<?xf32>, %{{.*}}: index, %[[OWN:.*]]: memref<?xi8>)
+// CHECK: memref.store %{{.*}}, %[[OWN]]
+// CHECK-NOT: func.func private @kernel_scratch

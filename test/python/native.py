@@ -49,4 +49,4 @@ def executable(source: str, *programs: dict[str, Any], **fields: Any) -> bytes:
     """The bytes of an executable file with the given programs."""
     constants = fields.pop("constants", {})
     manifest = {"programs": list(programs), **fields}
-    return _runtime.write_executable(manifest, compile_c(source), constants)
+    return _runtime.write_executable(manifest, [compile_c(source)], constants)

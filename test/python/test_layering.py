@@ -32,7 +32,7 @@ CPP = {
         "lib/Pipelines",
     },
     # Writes what the runtime reads, so the format's code is the runtime's.
-    "lib/Target": {"dialect", "lib/Codegen", "lib/Pipelines", "lib/Runtime"},
+    "lib/Target": {"dialect", "lib/Support", "lib/Codegen", "lib/Pipelines", "lib/Runtime"},
     "lib/CAPI": {"dialect", "lib/Pipelines", "lib/Registration", "lib/Target"},
     "python/bindings": {"lib/CAPI"},
     # The builders, generated from the ops.

@@ -615,7 +615,7 @@ def test_other_targets():
     assert load(affine(cpu_features=_runtime.host_cpu_features()), **WEIGHTS)
     newer = bytearray(affine())
     newer[8:12] = struct.pack("<I", 99)
-    with pytest.raises(ArtifactError, match="version 1, but got 99; compile the model again"):
+    with pytest.raises(ArtifactError, match="version 2, but got 99; compile the model again"):
         load(bytes(newer))
 
 
@@ -677,7 +677,7 @@ def test_damaged_files_are_refused(data):
     ],
 )
 def test_inconsistent_manifests(bad):
-    data = _runtime.write_executable(bad, native.compile_c("int32_t f(void *x) { return 0; }"))
+    data = _runtime.write_executable(bad, [native.compile_c("int32_t f(void *x) { return 0; }")])
     with pytest.raises(ArtifactError, match="manifest"):
         _runtime.Executable.from_bytes(data)
 

@@ -23,20 +23,20 @@ static void *resolve(std::string_view name) {
 static void *resolveNothing(std::string_view) { return nullptr; }
 
 template <typename Function>
-static Function *find(const LoadedObject &object, const char *name) {
+static Function *find(const LoadedCode &object, const char *name) {
   return reinterpret_cast<Function *>(object.lookup(name));
 }
 
 TEST(objectRuns) {
   std::string bytes = readFile(arguments()[0]);
-  Result<std::unique_ptr<LoadedObject>> loaded =
-      LoadedObject::load(bytes.data(), bytes.size(), resolve);
+  Result<std::unique_ptr<LoadedCode>> loaded =
+      LoadedCode::load({bytes}, resolve);
   if (!loaded.ok()) {
     reportFailure(arguments()[0].c_str(), 0, loaded.status().message());
     return;
   }
   bytes.assign(bytes.size(), 'x');
-  const LoadedObject &object = **loaded;
+  const LoadedCode &object = **loaded;
   CHECK(object.mappedBytes() > 0 && !object.lookup("absent") &&
         !object.lookup("memcpy"));
   auto *jump = find<int(int)>(object, "jump");
@@ -65,7 +65,7 @@ TEST(objectRuns) {
 TEST(objectNamesWhatIsMissing) {
   std::string bytes = readFile(arguments()[0]);
   Status status =
-      LoadedObject::load(bytes.data(), bytes.size(), resolveNothing).status();
+      LoadedCode::load({bytes}, resolveNothing).status();
   CHECK_ERROR(status, "no symbol named");
   CHECK_ERROR(status, "'memcpy'");
   CHECK_ERROR(status, "'expf'");
@@ -75,16 +75,16 @@ TEST(objectOfAnotherKind) {
   std::string bytes = readFile(arguments()[0]);
   std::string other = bytes;
   other[18] = static_cast<char>(183);
-  CHECK_ERROR(LoadedObject::load(other.data(), other.size(), resolve).status(),
+  CHECK_ERROR(LoadedCode::load({other}, resolve).status(),
               "expected object code for x86-64 (ELF machine 62), but got ELF "
               "class 2, machine 183");
   other = bytes;
   other[16] = 3;
-  CHECK_ERROR(LoadedObject::load(other.data(), other.size(), resolve).status(),
+  CHECK_ERROR(LoadedCode::load({other}, resolve).status(),
               "expected a relocatable object");
-  CHECK_ERROR(LoadedObject::load("text", 4, resolve).status(),
+  CHECK_ERROR(LoadedCode::load({"text"}, resolve).status(),
               "expected an ELF file");
-  CHECK_ERROR(LoadedObject::load(nullptr, 0, resolve).status(),
+  CHECK_ERROR(LoadedCode::load({std::string_view()}, resolve).status(),
               "expected an ELF file");
 }
 
@@ -93,7 +93,7 @@ TEST(objectCutAnywhere) {
   for (size_t size = 0; size < bytes.size(); size += 7) {
     std::vector<char> part(bytes.begin(),
                            bytes.begin() + static_cast<ptrdiff_t>(size));
-    CHECK(!LoadedObject::load(part.data(), part.size(), resolve).ok());
+    CHECK(!LoadedCode::load({{part.data(), part.size()}}, resolve).ok());
   }
 }
 
@@ -116,6 +116,6 @@ TEST(objectMutations) {
     std::vector<char> exact(changed.begin(), changed.end());
     // Loading must end without touching anything else; running is another
     // matter.
-    (void)LoadedObject::load(exact.data(), exact.size(), resolve);
+    (void)LoadedCode::load({{exact.data(), exact.size()}}, resolve);
   }
 }

@@ -16,7 +16,16 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-RUNTIME = ["DType", "DimExpr", "ElfObject", "Manifest", "ObjectLoader", "SymbolBinding"]
+RUNTIME = [
+    "CodeImage",
+    "DType",
+    "DimExpr",
+    "ElfObject",
+    "Manifest",
+    "ObjectLoader",
+    "Relocations",
+    "SymbolBinding",
+]
 FLAGS = ["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-fno-exceptions", "-fno-rtti", f"-I{ROOT}"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 OBJECT_FLAGS = {

@@ -23,8 +23,14 @@ struct MarkKernels : kvern::impl::MarkKernelsBase<MarkKernels> {
       return;
     }
     Builder builder(&getContext());
-    function.setLinkage(LLVM::Linkage::Internal);
-    function.setNoInline(true);
+    // The body of a parallel loop: what is known of its arguments would be lost
+    // by inlining.
+    if (SymbolTable::getSymbolVisibility(function) ==
+            SymbolTable::Visibility::Private &&
+        !function.isExternal()) {
+      function.setLinkage(LLVM::Linkage::Internal);
+      function.setNoInline(true);
+    }
     for (auto [i, type] : llvm::enumerate(function.getArgumentTypes())) {
       if (isa<LLVM::LLVMPointerType>(type)) {
         function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),

@@ -11,6 +11,7 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
 using namespace kvern::runtime;
@@ -37,7 +38,7 @@ std::shared_ptr<Executable> fromBytes(nb::bytes bytes) {
       unwrap(Executable::fromMemory(std::move(memory))));
 }
 
-nb::bytes write(nb::dict manifestDict, nb::bytes object,
+nb::bytes write(nb::dict manifestDict, std::vector<nb::bytes> objects,
                 std::map<uint32_t, nb::bytes> constants) {
   Manifest manifest = manifestFromPython(manifestDict);
   std::vector<ConstantData> data;
@@ -48,8 +49,11 @@ nb::bytes write(nb::dict manifestDict, nb::bytes object,
     }
     data.push_back({weight, bytes.data(), bytes.size()});
   }
-  std::string file = writeExecutable(std::move(manifest), data,
-                                     {object.c_str(), object.size()});
+  std::vector<std::string_view> views;
+  for (const nb::bytes &object : objects) {
+    views.emplace_back(object.c_str(), object.size());
+  }
+  std::string file = writeExecutable(std::move(manifest), data, views);
   return nb::bytes(file.data(), file.size());
 }
 
@@ -66,7 +70,7 @@ void bindExecutable(nb::module_ &m) {
       .def("to_bytes", [](const Executable &self) {
         return nb::bytes(self.bytes().data(), self.bytes().size());
       });
-  m.def("write_executable", &write, nb::arg("manifest"), nb::arg("object"),
+  m.def("write_executable", &write, nb::arg("manifest"), nb::arg("objects"),
         nb::arg("constants") = std::map<uint32_t, nb::bytes>());
 }
 
