@@ -3,7 +3,9 @@
 #include "lib/Runtime/Capi.h"
 
 #include "lib/Runtime/Model.h"
+#include "lib/Runtime/ThreadPool.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -56,6 +58,16 @@ const char *kvern_executable_program_name(const KvernExecutable *executable,
 KvernModel *kvern_model_create(const KvernExecutable *executable,
                                size_t program, const KvernNamedTensor *weights,
                                size_t num_weights, KvernError *error) {
+  return kvern_model_create_with_threads(executable, program, weights,
+                                         num_weights, 0, error);
+}
+
+KvernModel *kvern_model_create_with_threads(const KvernExecutable *executable,
+                                            size_t program,
+                                            const KvernNamedTensor *weights,
+                                            size_t num_weights,
+                                            size_t num_threads,
+                                            KvernError *error) {
   std::vector<WeightData> offered;
   for (size_t i = 0; i < num_weights; ++i) {
     const KvernTensor &tensor = weights[i].tensor;
@@ -70,13 +82,22 @@ KvernModel *kvern_model_create(const KvernExecutable *executable,
                                       std::to_string(program)));
     return nullptr;
   }
+  auto threads = static_cast<int64_t>(
+      std::min<size_t>(num_threads, static_cast<size_t>(kMaxWorkers)));
+  // Weights may be rearranged while they are bound.
+  WorkerLimit limit(threads);
   Result<WeightSet::Ref> bound = WeightSet::bind(
       executable->executable, offered, /*allowUnexpected=*/false);
   setError(error, bound.status());
-  return bound.ok() ? new KvernModel{Model::create(*bound, program)} : nullptr;
+  return bound.ok() ? new KvernModel{Model::create(*bound, program, threads)}
+                    : nullptr;
 }
 
 void kvern_model_free(KvernModel *model) { delete model; }
+
+size_t kvern_model_num_threads(const KvernModel *model) {
+  return static_cast<size_t>(model->model->threads());
+}
 
 KvernOutputs *kvern_model_run(KvernModel *model, const KvernTensor *inputs,
                               size_t num_inputs, KvernError *error) {

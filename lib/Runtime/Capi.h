@@ -50,11 +50,22 @@ const char *kvern_executable_program_name(const KvernExecutable *executable,
                                           size_t program);
 
 /* A model of one program; null on failure. It keeps what it needs of the
- * executable. */
+ * executable. Its runs use the number of threads that the runtime chooses. */
 KvernModel *kvern_model_create(const KvernExecutable *executable,
                                size_t program, const KvernNamedTensor *weights,
                                size_t num_weights, KvernError *error);
+/* The same with runs on up to `num_threads` threads, 0 for the runtime's
+ * choice. The calling thread counts, and models share the other ones. Results
+ * are the same for every number. */
+KvernModel *kvern_model_create_with_threads(const KvernExecutable *executable,
+                                            size_t program,
+                                            const KvernNamedTensor *weights,
+                                            size_t num_weights,
+                                            size_t num_threads,
+                                            KvernError *error);
 void kvern_model_free(KvernModel *model);
+/* The most threads that a run of the model uses. */
+size_t kvern_model_num_threads(const KvernModel *model);
 
 /* Runs a model; null on failure. May be called from several threads at once. */
 KvernOutputs *kvern_model_run(KvernModel *model, const KvernTensor *inputs,

@@ -4,6 +4,7 @@
 
 #include "lib/Runtime/RunState.h"
 #include "lib/Runtime/SymbolBinding.h"
+#include "lib/Runtime/ThreadPool.h"
 
 namespace kvern::runtime {
 namespace {
@@ -33,17 +34,20 @@ Status inputError(std::string message) {
 
 } // namespace
 
-Model::Model(WeightSet::Ref bound, size_t program)
+Model::Model(WeightSet::Ref bound, size_t program, int64_t threads)
     : weights(std::move(bound)),
       spec(&weights->executable()->manifest().programs[program]),
-      entry(weights->executable()->entry(program)) {
+      entry(weights->executable()->entry(program)),
+      workspaceSize(weights->executable()->workspaceSize(program)),
+      numThreads(threads == 0 ? defaultWorkers() : threads) {
   for (uint32_t index : spec->weights) {
     weightPointers.push_back(const_cast<void *>(weights->data(index)));
   }
 }
 
-Model::Ref Model::create(WeightSet::Ref weights, size_t program) {
-  return Ref(new Model(std::move(weights), program));
+Model::Ref Model::create(WeightSet::Ref weights, size_t program,
+                         int64_t threads) {
+  return Ref(new Model(std::move(weights), program, threads));
 }
 
 Status Model::checkInputs(const std::vector<TensorRef> &inputs) const {
@@ -85,7 +89,7 @@ Status Model::checkInputs(const std::vector<TensorRef> &inputs) const {
 }
 
 Result<std::vector<OutputTensor>>
-Model::run(const std::vector<TensorRef> &inputs) {
+Model::run(const std::vector<TensorRef> &inputs, StepTimes *times) {
   // 1. Check the inputs, bind the symbols.
   if (Status status = checkInputs(inputs); !status.ok()) {
     return status;
@@ -121,14 +125,26 @@ Model::run(const std::vector<TensorRef> &inputs) {
     return status;
   }
   state.workspace = takeWorkspace();
+  state.times = times;
   KvernFrame frame = {pointers.data(), weightPointers.data(), symbols.data(),
                       &state};
+  WorkerLimit limit(numThreads);
   Status status = state.call(entry, frame);
   giveBackWorkspace(std::move(state.workspace));
   if (!status.ok()) {
     return status;
   }
   return std::move(state.outputs);
+}
+
+int64_t Model::workspaceBytes(std::vector<int64_t> symbols) const {
+  if (!workspaceSize) {
+    return 0;
+  }
+  symbols.resize(spec->symbols.size(), -1);
+  KvernFrame frame = {nullptr, nullptr, symbols.data(), nullptr};
+  WorkerLimit limit(numThreads);
+  return workspaceSize(&frame);
 }
 
 Memory::Ref Model::takeWorkspace() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Binding of weights and running of models.
 #include "lib/Runtime/Model.h"
+#include "lib/Runtime/ThreadPool.h"
 
 #include "python/bindings/runtime/Buffer.h"
 #include "python/bindings/runtime/Errors.h"
@@ -8,6 +9,7 @@
 
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
 using namespace kvern::runtime;
@@ -22,7 +24,8 @@ Buffer contiguousCopy(const Buffer &buffer) {
 }
 
 std::shared_ptr<WeightSet> bindWeights(std::shared_ptr<Executable> executable,
-                                       nb::dict weights, bool allowUnexpected) {
+                                       nb::dict weights, bool allowUnexpected,
+                                       int64_t threads) {
   std::vector<WeightData> offered;
   for (auto [name, value] : weights) {
     const Buffer *given = nb::cast<const Buffer *>(value);
@@ -30,20 +33,24 @@ std::shared_ptr<WeightSet> bindWeights(std::shared_ptr<Executable> executable,
     offered.push_back({nb::cast<std::string>(name), buffer.dtype, buffer.shape,
                        buffer.data, buffer.memory});
   }
+  // Weights may be rearranged while they are bound.
+  WorkerLimit limit(threads);
   return std::const_pointer_cast<WeightSet>(
       unwrap(WeightSet::bind(std::move(executable), offered, allowUnexpected)));
 }
 
 std::shared_ptr<Model> createModel(std::shared_ptr<WeightSet> weights,
-                                   const std::string &program) {
+                                   const std::string &program,
+                                   int64_t threads) {
   int64_t index = weights->executable()->findProgram(program);
   if (index < 0) {
     raise("ArtifactError", "the executable has no program '" + program + "'");
   }
-  return Model::create(std::move(weights), static_cast<size_t>(index));
+  return Model::create(std::move(weights), static_cast<size_t>(index),
+                       threads);
 }
 
-nb::list execute(Model &model, nb::list inputs) {
+nb::list run(Model &model, nb::list inputs, StepTimes *times) {
   std::vector<TensorRef> refs;
   // Held here, so that the memory outlives the run whatever happens to the
   // list.
@@ -69,7 +76,7 @@ nb::list execute(Model &model, nb::list inputs) {
   }
   Result<std::vector<OutputTensor>> outputs = [&] {
     nb::gil_scoped_release nogil;
-    return model.run(refs);
+    return model.run(refs, times);
   }();
   if (!outputs.ok()) {
     raise(outputs.status());
@@ -87,17 +94,31 @@ nb::list execute(Model &model, nb::list inputs) {
   return result;
 }
 
+nb::list execute(Model &model, nb::list inputs) {
+  return run(model, std::move(inputs), nullptr);
+}
+
+/// The outputs, the start of each step, and the end of the last one.
+nb::tuple executeTimed(Model &model, nb::list inputs) {
+  StepTimes times;
+  nb::list outputs = run(model, std::move(inputs), &times);
+  return nb::make_tuple(outputs, times.starts, times.end);
+}
+
 } // namespace
 
 void bindModel(nb::module_ &m) {
   nb::class_<WeightSet>(m, "WeightSet",
                         "The weights of an executable, bound by name.");
   m.def("bind_weights", &bindWeights, nb::arg("executable"), nb::arg("weights"),
-        nb::arg("allow_unexpected") = false);
+        nb::arg("allow_unexpected") = false, nb::arg("threads") = 0);
   nb::class_<Model>(m, "Model", "A program with its weights, ready to run.")
       .def_static("create", &createModel, nb::arg("weights"),
-                  nb::arg("program"))
-      .def("execute", &execute, nb::arg("inputs"));
+                  nb::arg("program"), nb::arg("threads") = 0)
+      .def_prop_ro("threads", &Model::threads)
+      .def("execute", &execute, nb::arg("inputs"))
+      .def("execute_timed", &executeTimed, nb::arg("inputs"))
+      .def("workspace_bytes", &Model::workspaceBytes, nb::arg("symbols"));
 }
 
 } // namespace kvern::python

@@ -24,9 +24,11 @@ class Model:
     input.
     """
 
-    def __init__(self, weights: _runtime.WeightSet, program: dict[str, Any]) -> None:
+    def __init__(
+        self, weights: _runtime.WeightSet, program: dict[str, Any], threads: int = 0
+    ) -> None:
         """Binds a program of an executable to its weights; made by `InferenceSession.init`."""
-        self._core = _runtime.Model.create(weights, program["name"])
+        self._core = _runtime.Model.create(weights, program["name"], threads)
         self._name: str = program["name"]
         self._inputs = [spec_of(tensor) for tensor in program["inputs"]]
         self._outputs = [spec_of(tensor) for tensor in program["outputs"]]

@@ -24,6 +24,9 @@ __all__ = ["CustomExtensionsType", "GPUProfilingMode", "InferenceSession", "LogL
 CustomExtensionsType: TypeAlias = "Path | str | Iterable[Path | str]"
 GPUProfilingMode: TypeAlias = Literal["off", "on", "detailed"]
 
+# Beyond this the runtime adds no thread to a run.
+_MAX_THREADS = 256
+
 
 class LogLevel(enum.IntEnum):
     """Severity of log messages."""
@@ -57,7 +60,9 @@ class InferenceSession:
 
         Args:
             devices: Devices that models may use; the host CPU is always among them.
-            num_threads: Threads of a run. This runtime uses one; None lets it choose.
+            num_threads: The most threads that a run uses, the calling one included; the sessions of a process share
+                the others. None stands for the environment variable KVERN_NUM_THREADS, or else for the cores that
+                the process may use (affinity mask and cgroup quota). Results do not depend on it.
             custom_extensions: Libraries of custom kernels; not supported.
             precompiled_mefs: Not supported: pass the path of a saved executable to `load`.
             export_mefs: Not supported: use `CompiledModel.save`.
@@ -74,11 +79,7 @@ class InferenceSession:
         self._devices = list(dict.fromkeys([*found, CPU()]))
         if num_threads is not None and num_threads < 1:
             raise InputError(f"expected num_threads >= 1, but got {num_threads}")
-        if num_threads is not None and num_threads > 1:
-            raise UnsupportedError(
-                f"this runtime runs a model on one thread, but num_threads is {num_threads}; "
-                "leave it out to let the runtime choose"
-            )
+        self._threads = 0 if num_threads is None else min(num_threads, _MAX_THREADS)
         _refuse(custom_extensions, "custom_extensions: there are no custom kernels yet")
         _refuse(precompiled_mefs, "precompiled_mefs: pass the path of a saved executable to load")
         _refuse(export_mefs, "export_mefs: use CompiledModel.save")
@@ -141,7 +142,8 @@ class InferenceSession:
             raise InputError(
                 f"expected one graph, but got {compiled.graph_names}; use init_all or load_all"
             )
-        return Model(_bind(compiled, weights_registry, strict), programs[0])
+        weights = _bind(compiled, weights_registry, strict, self._threads)
+        return Model(weights, programs[0], self._threads)
 
     def init_all(
         self,
@@ -155,9 +157,10 @@ class InferenceSession:
         Returns:
             The models by name of their graph.
         """
-        weights = _bind(compiled, weights_registry, strict)
+        weights = _bind(compiled, weights_registry, strict, self._threads)
         return {
-            program["name"]: Model(weights, program) for program in compiled._manifest["programs"]
+            program["name"]: Model(weights, program, self._threads)
+            for program in compiled._manifest["programs"]
         }
 
     def load(
@@ -224,7 +227,7 @@ def _compile_graph(model: Graph | Module) -> _runtime.Executable:
 
 
 def _bind(
-    compiled: CompiledModel, registry: Mapping[str, Any] | None, strict: bool
+    compiled: CompiledModel, registry: Mapping[str, Any] | None, strict: bool, threads: int
 ) -> _runtime.WeightSet:
     cores: dict[str, _runtime.Buffer] = {}
     problems: list[str] = []
@@ -235,4 +238,4 @@ def _bind(
             problems.append(f"\n  unusable: '{name}': {error}")
     if problems:
         raise WeightError("weights do not match the model:" + "".join(problems))
-    return _runtime.bind_weights(compiled._executable, cores, not strict)
+    return _runtime.bind_weights(compiled._executable, cores, not strict, threads)
