@@ -2,6 +2,7 @@
 // Requests of generated code during a run.
 #include "lib/Runtime/RunState.h"
 
+#include <chrono>
 #include <limits>
 
 namespace kvern::runtime {
@@ -30,6 +31,12 @@ int32_t enter(KvernEntry entry, KvernFrame *frame, std::jmp_buf &landing) {
 
 } // namespace
 
+static int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 Status RunState::allocateKnownOutputs() {
   outputs.resize(program.outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -52,7 +59,13 @@ Status RunState::allocateKnownOutputs() {
 }
 
 Status RunState::call(KvernEntry entry, KvernFrame &frame) {
+  if (times) {
+    times->starts.assign(program.steps.size(), 0);
+  }
   int32_t code = enter(entry, &frame, landing);
+  if (times) {
+    times->end = now();
+  }
   if (hasFailed) {
     return failure;
   }
@@ -160,6 +173,12 @@ void RunState::failCheck(int64_t check, const int64_t (&values)[3]) {
                      text + substitute(spec.message, values)));
 }
 
+void RunState::recordStep(int64_t step) {
+  if (step >= 0 && static_cast<uint64_t>(step) < times->starts.size()) {
+    times->starts[step] = now();
+  }
+}
+
 void RunState::fail(Status status) {
   if (!hasFailed.exchange(true)) {
     failure = std::move(status);
@@ -198,6 +217,10 @@ void *kvern_rt_alloc(KvernFrame *frame, int64_t bytes) {
     run->abandon();
   }
   return memory;
+}
+
+void kvern_rt_step(KvernFrame *frame, int64_t step) {
+  static_cast<RunState *>(frame->call)->beginStep(step);
 }
 
 void kvern_rt_fail(KvernFrame *frame, int64_t check, int64_t a, int64_t b,

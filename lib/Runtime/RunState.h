@@ -26,6 +26,13 @@ public:
   void *takeWorkspace(int64_t bytes);
   void *allocate(int64_t bytes);
 
+  /// Notes the time when the run is recorded.
+  void beginStep(int64_t step) {
+    if (times) {
+      recordStep(step);
+    }
+  }
+
   /// Records the failure of a check; the first failure counts.
   void failCheck(int64_t check, const int64_t (&values)[3]);
 
@@ -35,8 +42,11 @@ public:
 
   std::vector<OutputTensor> outputs;
   Memory::Ref workspace;
+  /// Where to record the steps; null when nobody wants to know.
+  StepTimes *times = nullptr;
 
 private:
+  void recordStep(int64_t step);
   void fail(Status status);
   void *allocateOutput(size_t index, std::vector<int64_t> dims);
 

@@ -20,6 +20,8 @@ func.func @program(%frame: !llvm.ptr) -> i32 attributes {kvern.program = {}} {
   // CHECK: ^[[REST]]:
   // CHECK: llvm.call @kvern_rt_output(%[[FRAME]]
   %y = kvern.host.output %frame[0](%n) : !llvm.ptr -> memref<?x4xf32>
+  // CHECK: llvm.call @kvern_rt_step(%[[FRAME]], %{{.*}})
+  kvern.host.step %frame[3] : !llvm.ptr
   memref.copy %x, %y : memref<?x4xf32> to memref<?x4xf32>
   return %ok : i32
   // CHECK: ^[[FAIL]]:

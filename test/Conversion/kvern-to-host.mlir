@@ -3,6 +3,7 @@
 // CHECK: kvern.weights = [{name = "w", type = !kvern.tensor<[4], f32, cpu:0>}]
 // CHECK-LABEL: func.func @graph_graph(%arg0: !llvm.ptr) -> i32
 // CHECK-SAME: name = "graph", num_input_symbols = 1 : i64
+// CHECK-SAME: steps = [{bytes = #kvern.dim<n * 32 + 16>, kernel = "scale", lines = [{{.*}}], ops = ["kvern.mul"]}, {bytes = #kvern.dim<m * 32 + 16>
 // CHECK-SAME: symbols = ["n", "m"]
 // CHECK-SAME: weights = array<i64: 0>
 func.func @graph(%x: !kvern.tensor<[n, 4], f32, cpu:0>) -> !kvern.tensor<[m * 4], f32, cpu:0> {
@@ -11,6 +12,7 @@ func.func @graph(%x: !kvern.tensor<[n, 4], f32, cpu:0>) -> !kvern.tensor<[m * 4]
   // CHECK: %[[W:.*]] = kvern.host.weight %arg0[0] : !llvm.ptr -> memref<4xf32>
   %w = kvern.weight {name = "w"} : !kvern.tensor<[4], f32, cpu:0>
   // CHECK: %[[T:.*]] = memref.alloc(%[[N]])
+  // CHECK: kvern.host.step %arg0[0]
   // CHECK: call @scale(%[[X]], %[[W]], %[[T]], %[[N]])
   %0 = kvern.call @scale(%x, %w) {dims = {d0 = #kvern.dim<n>}} : (!kvern.tensor<[n, 4], f32, cpu:0>, !kvern.tensor<[4], f32, cpu:0>) -> !kvern.tensor<[n, 4], f32, cpu:0>
   // m is n from here on: nothing to check.
@@ -24,7 +26,7 @@ func.func @graph(%x: !kvern.tensor<[n, 4], f32, cpu:0>) -> !kvern.tensor<[m * 4]
   %3 = kvern.reshape %2 {shape = #kvern.shape<[m * 4]>} : (!kvern.tensor<[m, 4], f32, cpu:0>) -> !kvern.tensor<[m * 4], f32, cpu:0>
   return %3 : !kvern.tensor<[m * 4], f32, cpu:0>
 }
-func.func private @scale(memref<?x4xf32>, memref<4xf32>, memref<?x4xf32>, index {kvern.symbol = "d0"}) attributes {kvern.kernel}
+func.func private @scale(memref<?x4xf32>, memref<4xf32>, memref<?x4xf32>, index {kvern.symbol = "d0"}) attributes {kvern.kernel, kvern.work = {bytes = #kvern.dim<d0 * 32 + 16>, ops = ["kvern.mul"]}}
 
 // -----
 

@@ -1,8 +1,12 @@
 // RUN: kvern-opt %s -pass-pipeline='builtin.module(kvern-isolate-kernels,builtin.module(kvern-expose-scratch),kvern-plan-workspace,canonicalize,cse)' | FileCheck %s
 
+// The companion computes the bytes of the arena.
+// CHECK: func.func @workspace_program(%[[FRAME:.*]]: !llvm.ptr) -> i64
+// CHECK: kvern.host.symbol %[[FRAME]][0]
+
 // Three values of one size, of which two live at a time: the third takes the
-// memory of the first. The scratch of the kernel is passed to it, one slot for all
-// calls.
+// memory of the first. The scratch of the kernel is passed to it: that of the first
+// call lies where nothing else lives then.
 
 // CHECK-LABEL: func.func @program
 // CHECK-SAME: %[[FRAME:.*]]: !llvm.ptr
@@ -11,8 +15,7 @@ func.func @program(%frame: !llvm.ptr) -> i32 attributes {kvern.program = {}} {
   // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0 : index
   // CHECK: %[[N:.*]] = kvern.host.symbol %[[FRAME]][0]
   // CHECK: %[[END_A:.*]] = arith.andi
-  // CHECK: %[[SCRATCH_BYTES:.*]] = arith.andi
-  // CHECK: %[[END_S:.*]] = arith.addi %[[END_A]], %[[SCRATCH_BYTES]]
+  // CHECK: %[[END_B:.*]] = arith.addi %[[END_A]], %[[END_A]]
   // CHECK: %[[ARENA:.*]] = kvern.host.workspace %[[FRAME]]
   %n = kvern.host.symbol %frame[0] : !llvm.ptr
   %x = kvern.host.input %frame[0](%n) : !llvm.ptr -> memref<?xf32>
@@ -21,11 +24,12 @@ func.func @program(%frame: !llvm.ptr) -> i32 attributes {kvern.program = {}} {
   // CHECK: call @kernel(%{{.*}}, %[[A]], %[[N]], %[[S]])
   %a = memref.alloc(%n) : memref<?xf32>
   call @kernel(%x, %a, %n) : (memref<?xf32>, memref<?xf32>, index) -> ()
-  // CHECK: %[[B:.*]] = memref.view %[[ARENA]][%[[END_S]]][%[[N]]]
-  // CHECK: call @kernel(%[[A]], %[[B]], %[[N]], %[[S]])
+  // CHECK: %[[B:.*]] = memref.view %[[ARENA]][%[[END_A]]][%[[N]]]
+  // CHECK: %[[T:.*]] = memref.view %[[ARENA]][%[[END_B]]][%[[N]]]
+  // CHECK: call @kernel(%[[A]], %[[B]], %[[N]], %[[T]])
   %b = memref.alloc(%n) : memref<?xf32>
   call @kernel(%a, %b, %n) : (memref<?xf32>, memref<?xf32>, index) -> ()
-  // CHECK: call @kernel(%[[B]], %[[A]], %[[N]], %[[S]])
+  // CHECK: call @kernel(%[[B]], %[[A]], %[[N]], %[[T]])
   %c = memref.alloc(%n) : memref<?xf32>
   call @kernel(%b, %c, %n) : (memref<?xf32>, memref<?xf32>, index) -> ()
   return %ok : i32

@@ -3,6 +3,7 @@
 
 #include "lib/Conversion/KvernToHost/ProgramBuilder.h"
 
+#include "dialect/ops/Trace.h"
 #include "lib/Support/StorageTypes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -18,6 +19,30 @@ static ArrayRef<DimAttr> getShape(Type type) {
     return tensor.getShape();
   }
   return cast<BufferType>(type).getShape();
+}
+
+static bool isView(Operation *op) {
+  return isa<ReshapeOp, SqueezeOp, UnsqueezeOp, RebindOp>(op);
+}
+
+/// What a value is a view of.
+static Value stripViews(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isView(op)) {
+      break;
+    }
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// Whether initializers read a value, and nothing else.
+static bool isReadAtLoadOnly(Value value) {
+  return !value.use_empty() &&
+         llvm::all_of(value.getUsers(), [](Operation *user) {
+           return isa<DerivedWeightOp>(user) ||
+                  (isView(user) && isReadAtLoadOnly(user->getResult(0)));
+         });
 }
 
 ProgramBuilder::ProgramBuilder(func::FuncOp graph, const SymbolTable &kernels,
@@ -43,13 +68,7 @@ LogicalResult ProgramBuilder::run() {
   outputs.resize(terminator.getNumOperands());
   for (auto [i, value] : llvm::enumerate(terminator.getOperands())) {
     // A view of a value is written where the value is.
-    while (Operation *op = value.getDefiningOp()) {
-      if (!isa<ReshapeOp, SqueezeOp, UnsqueezeOp, RebindOp>(op)) {
-        break;
-      }
-      value = op->getOperand(0);
-    }
-    outputOf.try_emplace(value, i);
+    outputOf.try_emplace(stripViews(value), i);
   }
   for (Operation &op : body) {
     if (failed(convert(op))) {
@@ -149,6 +168,10 @@ LogicalResult ProgramBuilder::convert(Operation &op) {
   }
   Location loc = op.getLoc();
   auto addWeight = [&](int64_t index, Value value) {
+    weightOf[value] = index;
+    if (isReadAtLoadOnly(value)) {
+      return success();
+    }
     int64_t number = llvm::find(weights, index) - weights.begin();
     if (number == static_cast<int64_t>(weights.size())) {
       weights.push_back(index);
@@ -168,6 +191,13 @@ LogicalResult ProgramBuilder::convert(Operation &op) {
       })
       .Case([&](ConstantOp constant) {
         return addWeight(weightTable.add(constant), constant);
+      })
+      .Case([&](DerivedWeightOp derived) {
+        SmallVector<int64_t> inputs;
+        for (Value input : derived.getWeights()) {
+          inputs.push_back(weightOf.lookup(stripViews(input)));
+        }
+        return addWeight(weightTable.add(derived, inputs), derived.getResult());
       })
       .Case([&](CallOp call) { return convertCall(call); })
       .Case<ReshapeOp, SqueezeOp, UnsqueezeOp>([&](Operation *view) {
@@ -208,12 +238,16 @@ LogicalResult ProgramBuilder::convertCall(CallOp call) {
     }
     operands.push_back(dims.get(builder, loc, dim));
   }
+  HostStepOp::create(builder, loc, frame, steps.add(call, kernel));
   func::CallOp::create(builder, loc, kernel, operands);
   return success();
 }
 
 void ProgramBuilder::convertView(Operation &op) {
   Value result = op.getResult(0);
+  if (isReadAtLoadOnly(result) && weightOf.contains(stripViews(result))) {
+    return;
+  }
   memory[result] =
       viewAs(op.getLoc(), memory.lookup(op.getOperand(0)), result.getType());
 }
@@ -429,16 +463,8 @@ Value ProgramBuilder::loadScalar(Location loc, Value tensor) {
 
 /// "model.py:12", of the innermost file location.
 static std::string getFileAndLine(Location loc) {
-  std::string text;
-  loc->walk([&](Location inner) {
-    if (auto file = dyn_cast<FileLineColLoc>(inner)) {
-      text =
-          (file.getFilename().getValue() + ":" + Twine(file.getLine())).str();
-      return WalkResult::interrupt();
-    }
-    return WalkResult::advance();
-  });
-  return text;
+  SmallVector<std::string> lines = getLines(loc);
+  return lines.empty() ? "" : lines.front();
 }
 
 /// The op that the user wrote and a check was made for.
@@ -467,13 +493,17 @@ DictionaryAttr ProgramBuilder::getManifest() {
   auto types = [&](TypeRange range) {
     return attrs.getTypeArrayAttr(llvm::to_vector(range));
   };
+  auto initializer = graph->getAttrOfType<StringAttr>(initializerAttrName);
   return attrs.getDictionaryAttr(
       {attrs.getNamedAttr("name", graph.getSymNameAttr()),
+       attrs.getNamedAttr("initializer",
+                          initializer ? initializer : attrs.getStringAttr("")),
        attrs.getNamedAttr("symbols", attrs.getArrayAttr(symbols)),
        attrs.getNamedAttr("num_input_symbols",
                           attrs.getI64IntegerAttr(numInputSymbols)),
        attrs.getNamedAttr("inputs", types(graph.getArgumentTypes())),
        attrs.getNamedAttr("outputs", types(graph.getResultTypes())),
        attrs.getNamedAttr("weights", attrs.getDenseI64ArrayAttr(weights)),
-       attrs.getNamedAttr("checks", attrs.getArrayAttr(checks))});
+       attrs.getNamedAttr("checks", attrs.getArrayAttr(checks)),
+       attrs.getNamedAttr("steps", steps.getAttr(graph.getContext()))});
 }

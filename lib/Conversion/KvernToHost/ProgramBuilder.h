@@ -5,6 +5,7 @@
 #define KVERN_LIB_CONVERSION_KVERNTOHOST_PROGRAMBUILDER_H
 
 #include "dialect/Kvern.h"
+#include "lib/Conversion/KvernToHost/StepTable.h"
 #include "lib/Conversion/KvernToHost/WeightTable.h"
 #include "lib/Support/DimNames.h"
 
@@ -67,9 +68,12 @@ private:
   /// The outputs that a value is written to directly.
   llvm::DenseMap<mlir::Value, int64_t> outputOf;
   llvm::SmallVector<mlir::Value> outputs;
+  /// The numbers of weights in the table.
+  llvm::DenseMap<mlir::Value, int64_t> weightOf;
   llvm::SmallVector<int64_t> weights;
   llvm::SmallVector<mlir::Attribute> symbols;
   llvm::SmallVector<mlir::Attribute> checks;
+  StepTable steps;
   int64_t numInputSymbols = 0;
 };
 
