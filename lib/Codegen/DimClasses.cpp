@@ -27,6 +27,9 @@ void DimClasses::add(Operation *op) {
     llvm::SmallBitVector dropped = slice.getDroppedDims();
     addSizes(slice.getSource(), slice.getMixedSizes(), &dropped);
     unionAll(slice.getResult(), slice.getDest());
+  } else if (auto slice = dyn_cast<tensor::ParallelInsertSliceOp>(op)) {
+    llvm::SmallBitVector dropped = slice.getDroppedDims();
+    addSizes(slice.getSource(), slice.getMixedSizes(), &dropped);
   } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
     addSizes(expand.getResult(), expand.getMixedOutputShape());
   } else if (isa<linalg::LinalgOp>(op)) {

@@ -37,6 +37,8 @@ class VectorDialect;
 } // namespace mlir
 
 namespace kvern {
+class KvernDialect;
+
 #define GEN_PASS_DECL
 #include "lib/Codegen/Passes.h.inc"
 

@@ -7,6 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Kvern.h"
+#include "dialect/ops/Trace.h"
+#include "dialect/ops/Parallel.h"
+#include "lib/Conversion/HostToLLVM/ParallelFor.h"
 #include "lib/Conversion/Passes.h"
 
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -43,6 +46,7 @@ public:
 private:
   LogicalResult lowerOutput(HostOutputOp op);
   LogicalResult lowerCheck(HostCheckOp op);
+  LogicalResult lowerWorkers(HostWorkersOp op);
   LogicalResult lowerRequest(Operation *op, StringRef function, Value frame,
                              Value bytes);
 
@@ -191,6 +195,19 @@ LogicalResult HostLowering::lowerCheck(HostCheckOp op) {
   return success();
 }
 
+LogicalResult HostLowering::lowerWorkers(HostWorkersOp op) {
+  Location loc = op.getLoc();
+  FailureOr<Value> count = call(loc, "kvern_rt_max_workers", i64, {});
+  if (failed(count)) {
+    return failure();
+  }
+  op.replaceAllUsesWith(
+      arith::IndexCastOp::create(builder, loc, builder.getIndexType(), *count)
+          .getResult());
+  op.erase();
+  return success();
+}
+
 LogicalResult HostLowering::lower(Operation *op) {
   Location loc = op->getLoc();
   builder.setInsertionPoint(op);
@@ -227,8 +244,20 @@ LogicalResult HostLowering::lower(Operation *op) {
         return lowerRequest(op, "kvern_rt_alloc", alloc.getFrame(),
                             alloc.getBytes());
       })
+      .Case([&](HostStepOp step) {
+        auto none = LLVM::LLVMVoidType::get(module.getContext());
+        LogicalResult result =
+            call(loc, "kvern_rt_step", none,
+                 {step.getFrame(), constant(loc, step.getIndex())});
+        step.erase();
+        return result;
+      })
       .Case([&](HostOutputOp output) { return lowerOutput(output); })
       .Case([&](HostCheckOp check) { return lowerCheck(check); })
+      .Case([&](HostWorkersOp workers) { return lowerWorkers(workers); })
+      .Case([&](HostParallelForOp parallel) {
+        return lowerParallelFor(parallel, converter);
+      })
       .Default([](Operation *) { return success(); });
 }
 
