@@ -56,9 +56,10 @@ LogicalResult PackOp::inferReturnTypes(MLIRContext *context,
                    {count, shape[transposed ? 1 : 0], width}, results);
 }
 
-LogicalResult PackedMatmulOp::inferReturnTypes(
-    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
-    SmallVectorImpl<Type> &results) {
+LogicalResult PackedMatmulOp::inferReturnTypes(MLIRContext *context,
+                                               std::optional<Location> location,
+                                               Adaptor adaptor,
+                                               SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   if (failed(types) || failed(checkSameDevice(error, *types)) ||

@@ -86,8 +86,8 @@ KvernModel *kvern_model_create_with_threads(const KvernExecutable *executable,
       std::min<size_t>(num_threads, static_cast<size_t>(kMaxWorkers)));
   // Weights may be rearranged while they are bound.
   WorkerLimit limit(threads);
-  Result<WeightSet::Ref> bound = WeightSet::bind(
-      executable->executable, offered, /*allowUnexpected=*/false);
+  Result<WeightSet::Ref> bound =
+      WeightSet::bind(executable->executable, std::move(offered));
   setError(error, bound.status());
   return bound.ok() ? new KvernModel{Model::create(*bound, program, threads)}
                     : nullptr;

@@ -248,7 +248,7 @@ Result<Executable::Ref> Executable::fromMemory(Memory::Ref memory) {
     return manifest.status();
   }
   for (const WeightSpec &weight : manifest->weights) {
-    if (!weight.isExternal() &&
+    if (weight.constantOffset >= 0 &&
         (static_cast<uint64_t>(weight.constantOffset) > header.constantsSize ||
          weight.constantSize > header.constantsSize - weight.constantOffset)) {
       return damaged("the data of weight '" + weight.name +
@@ -269,13 +269,34 @@ Result<Executable::Ref> Executable::fromMemory(Memory::Ref memory) {
     return code.status();
   }
   std::shared_ptr<Executable> executable(new Executable());
-  for (const ProgramSpec &program : manifest->programs) {
-    void *entry = (*code)->lookup(program.entrySymbol);
-    if (!entry) {
-      return damaged("no code for program '" + program.name + "' (symbol '" +
-                     program.entrySymbol + "')");
+  auto addEntries = [&](const std::vector<ProgramSpec> &programs,
+                        std::vector<KvernEntry> &entries) {
+    for (const ProgramSpec &program : programs) {
+      void *entry = (*code)->lookup(program.entrySymbol);
+      if (!entry) {
+        return damaged("no code for program '" + program.name + "' (symbol '" +
+                       program.entrySymbol + "')");
+      }
+      entries.push_back(reinterpret_cast<KvernEntry>(entry));
     }
-    executable->entries.push_back(reinterpret_cast<KvernEntry>(entry));
+    return Status::success();
+  };
+  for (Status status :
+       {addEntries(manifest->programs, executable->entries),
+        addEntries(manifest->initializers, executable->initializers)}) {
+    if (!status.ok()) {
+      return status;
+    }
+  }
+  for (const ProgramSpec &program : manifest->programs) {
+    const std::string &symbol = program.workspaceSymbol;
+    void *size = symbol.empty() ? nullptr : (*code)->lookup(symbol);
+    if (!size && !symbol.empty()) {
+      return damaged("no code for the workspace of program '" + program.name +
+                     "' (symbol '" + symbol + "')");
+    }
+    executable->workspaceSizes.push_back(
+        reinterpret_cast<KvernWorkspaceSize>(size));
   }
   executable->file = std::move(memory);
   executable->contents = std::move(*manifest);

@@ -49,10 +49,18 @@ public:
   const Memory &bytes() const { return *file; }
   /// The entry of program `index`.
   KvernEntry entry(size_t index) const { return entries[index]; }
-  /// The embedded data of weight `index`; null for an external one.
+  /// The entry of initializer `index`.
+  KvernEntry initializer(size_t index) const { return initializers[index]; }
+  /// What computes the bytes of the arena of program `index`; null when it has
+  /// none.
+  KvernWorkspaceSize workspaceSize(size_t index) const {
+    return workspaceSizes[index];
+  }
+  /// The embedded data of weight `index`; null for others.
   const void *constant(size_t index) const {
     const WeightSpec &weight = contents.weights[index];
-    return weight.isExternal() ? nullptr : constants + weight.constantOffset;
+    return weight.constantOffset < 0 ? nullptr
+                                     : constants + weight.constantOffset;
   }
   /// The index of a program, or -1.
   int64_t findProgram(std::string_view name) const;
@@ -64,7 +72,8 @@ private:
   Manifest contents;
   const uint8_t *constants = nullptr;
   std::unique_ptr<LoadedCode> code;
-  std::vector<KvernEntry> entries;
+  std::vector<KvernEntry> entries, initializers;
+  std::vector<KvernWorkspaceSize> workspaceSizes;
 };
 
 } // namespace kvern::runtime

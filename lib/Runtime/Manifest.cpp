@@ -33,6 +33,10 @@ template <typename Archive> void visit(Archive &archive, OutputSpec &output) {
   archive.field(output.device);
   archive.field(output.dims);
 }
+template <typename Archive> void visit(Archive &archive, WeightInput &input) {
+  archive.field(input.weight);
+  archive.field(input.shape);
+}
 template <typename Archive> void visit(Archive &archive, WeightSpec &weight) {
   archive.field(weight.name);
   archive.field(weight.dtype);
@@ -40,6 +44,8 @@ template <typename Archive> void visit(Archive &archive, WeightSpec &weight) {
   archive.field(weight.align);
   archive.field(weight.constantOffset);
   archive.field(weight.constantSize);
+  archive.field(weight.initializer);
+  archive.field(weight.inputs);
 }
 template <typename Archive> void visit(Archive &archive, CheckSpec &check) {
   archive.field(check.kind);
@@ -47,15 +53,25 @@ template <typename Archive> void visit(Archive &archive, CheckSpec &check) {
   archive.field(check.location);
   archive.field(check.message);
 }
+template <typename Archive> void visit(Archive &archive, StepSpec &step) {
+  archive.field(step.kernel);
+  archive.field(step.ops);
+  archive.field(step.lines);
+  archive.field(step.flops);
+  archive.field(step.bytes);
+}
 template <typename Archive> void visit(Archive &archive, ProgramSpec &program) {
   archive.field(program.name);
+  archive.field(program.fingerprint);
   archive.field(program.entrySymbol);
+  archive.field(program.workspaceSymbol);
   archive.field(program.symbols);
   archive.field(program.numInputSymbols);
   archive.field(program.inputs);
   archive.field(program.outputs);
   archive.field(program.weights);
   archive.field(program.checks);
+  archive.field(program.steps);
 }
 template <typename Archive> void visit(Archive &archive, Manifest &manifest) {
   archive.field(manifest.kvernVersion);
@@ -64,6 +80,7 @@ template <typename Archive> void visit(Archive &archive, Manifest &manifest) {
   archive.field(manifest.cpuFeatures);
   archive.field(manifest.weights);
   archive.field(manifest.programs);
+  archive.field(manifest.initializers);
 }
 
 class Writer {
@@ -204,6 +221,12 @@ Status validate(const ProgramSpec &program, size_t numWeights) {
       return status;
     }
   }
+  for (const StepSpec &step : program.steps) {
+    if (!step.flops.isWellFormed(program.symbols.size()) ||
+        !step.bytes.isWellFormed(program.symbols.size())) {
+      return damaged("a size of step '" + step.kernel + "' of " + where);
+    }
+  }
   for (uint32_t index : program.weights) {
     if (index >= numWeights) {
       return damaged("weight index of " + where);
@@ -231,10 +254,45 @@ Status validate(const WeightSpec &weight) {
       weight.align > 4096) {
     return damaged("alignment of " + where);
   }
-  if (!weight.isExternal() &&
+  if (weight.constantOffset >= 0 &&
       (weight.constantSize != static_cast<uint64_t>(*bytes) ||
        weight.constantOffset % 64 != 0 || weight.align > 64)) {
     return damaged("embedded data of " + where);
+  }
+  return Status::success();
+}
+
+/// Weight `index`, when it is derived.
+Status validateDerived(const Manifest &manifest, size_t index) {
+  const WeightSpec &weight = manifest.weights[index];
+  if (!weight.isDerived()) {
+    return weight.initializer == -1 && weight.inputs.empty()
+               ? Status::success()
+               : damaged("inputs of weight '" + weight.name + "'");
+  }
+  const std::string where = "derived weight '" + weight.name + "'";
+  if (static_cast<size_t>(weight.initializer) >= manifest.initializers.size() ||
+      weight.constantOffset != -1) {
+    return damaged("initializer of " + where);
+  }
+  const ProgramSpec &initializer = manifest.initializers[weight.initializer];
+  if (initializer.outputs.size() != 1 || !initializer.weights.empty() ||
+      initializer.inputs.size() != weight.inputs.size() ||
+      initializer.outputs[0].dtype != weight.dtype) {
+    return damaged("inputs and outputs of " + where);
+  }
+  for (size_t i = 0; i < weight.inputs.size(); ++i) {
+    const WeightInput &input = weight.inputs[i];
+    if (input.weight >= index) {
+      return damaged("input " + std::to_string(i) + " of " + where);
+    }
+    const WeightSpec &source = manifest.weights[input.weight];
+    if (source.dtype != initializer.inputs[i].dtype ||
+        initializer.inputs[i].kind != InputKind::Tensor ||
+        byteSize(source.dtype, input.shape) !=
+            byteSize(source.dtype, source.shape)) {
+      return damaged("input " + std::to_string(i) + " of " + where);
+    }
   }
   return Status::success();
 }
@@ -264,9 +322,16 @@ Result<Manifest> decodeManifest(const void *data, size_t size) {
       return status;
     }
   }
-  for (const ProgramSpec &program : manifest.programs) {
-    if (Status status = validate(program, manifest.weights.size());
-        !status.ok()) {
+  for (const auto *programs : {&manifest.programs, &manifest.initializers}) {
+    for (const ProgramSpec &program : *programs) {
+      if (Status status = validate(program, manifest.weights.size());
+          !status.ok()) {
+        return status;
+      }
+    }
+  }
+  for (size_t i = 0; i < manifest.weights.size(); ++i) {
+    if (Status status = validateDerived(manifest, i); !status.ok()) {
       return status;
     }
   }

@@ -33,8 +33,15 @@ struct OutputSpec {
   std::vector<DimExpr> dims;
 };
 
-/// Data that programs read but do not own: bound by name at load, or embedded
-/// in the file.
+/// What an initializer reads: a weight, seen with a shape of as many elements.
+struct WeightInput {
+  /// Index into Manifest::weights, below that of the derived weight.
+  uint32_t weight = 0;
+  std::vector<int64_t> shape;
+};
+
+/// Data that programs read but do not own: bound by name at load, embedded in
+/// the file, or derived from other weights at load.
 struct WeightSpec {
   std::string name;
   DType dtype = DType::Float32;
@@ -45,8 +52,12 @@ struct WeightSpec {
   /// data is bound at load.
   int64_t constantOffset = -1;
   uint64_t constantSize = 0;
+  /// Index into Manifest::initializers of what computes it; -1 for the others.
+  int32_t initializer = -1;
+  std::vector<WeightInput> inputs;
 
-  bool isExternal() const { return constantOffset < 0; }
+  bool isDerived() const { return initializer >= 0; }
+  bool isExternal() const { return constantOffset < 0 && !isDerived(); }
 };
 
 /// A run-time assertion; generated code reports its failure by index.
@@ -61,10 +72,28 @@ struct CheckSpec {
   std::string message;
 };
 
+/// A kernel call of a program; generated code announces it by index.
+struct StepSpec {
+  /// The kernel's symbol; equal kernels are one.
+  std::string kernel;
+  /// Names of the ops in it.
+  std::vector<std::string> ops;
+  /// The user's lines that they come from.
+  std::vector<std::string> lines;
+  /// Floating-point operations, and bytes read and written, by definition; -1
+  /// where they cannot be counted.
+  DimExpr flops, bytes;
+};
+
 /// One entry point.
 struct ProgramSpec {
   std::string name;
+  /// Of an initializer: equal for those that do the same, in all executables.
+  std::string fingerprint;
   std::string entrySymbol;
+  /// The function `int64_t (KvernFrame *)` that computes the bytes of the arena
+  /// from the symbols alone; empty when there is no arena.
+  std::string workspaceSymbol;
   /// The first `numInputSymbols` are bound from the shapes of inputs; the rest
   /// become known while running.
   std::vector<std::string> symbols;
@@ -74,6 +103,7 @@ struct ProgramSpec {
   /// Indices into Manifest::weights, in the order of KvernFrame::weights.
   std::vector<uint32_t> weights;
   std::vector<CheckSpec> checks;
+  std::vector<StepSpec> steps;
 };
 
 struct Manifest {
@@ -84,6 +114,8 @@ struct Manifest {
   std::vector<std::string> cpuFeatures;
   std::vector<WeightSpec> weights;
   std::vector<ProgramSpec> programs;
+  /// Programs of one output and no weights that run at load.
+  std::vector<ProgramSpec> initializers;
 };
 
 /// Encodes a manifest; the inverse of decodeManifest.

@@ -220,6 +220,20 @@ Result<Memory::Ref> Memory::mapFile(const char *path, uint64_t offset,
   return memory;
 }
 
+void Memory::forget(const void *data, uint64_t bytes) const {
+  if (!mapping || writable) {
+    return;
+  }
+  // Whole pages only: others share the first and the last one.
+  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
+  uintptr_t first = reinterpret_cast<uintptr_t>(data);
+  uintptr_t last = (first + bytes) / page * page;
+  first = (first + page - 1) / page * page;
+  if (first < last) {
+    madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
+  }
+}
+
 Memory::~Memory() {
   if (mapping) {
     munmap(mapping, mappingBytes);

@@ -48,6 +48,11 @@ public:
   /// by one at first use. The contents become undefined.
   void prefault();
 
+  /// Tells the system that `bytes` bytes from `data`, a part of this block, are
+  /// not needed for now: those that a read-only mapping of a file holds leave
+  /// memory until they are read again. Others stay.
+  void forget(const void *data, uint64_t bytes) const;
+
   uint8_t *data() const { return start; }
   uint64_t size() const { return length; }
   bool isWritable() const { return writable; }

@@ -8,6 +8,7 @@
 #include "lib/Support/KernelModules.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -132,10 +133,33 @@ static std::string getText(DictionaryAttr entry, StringRef key) {
   return text ? text.str() : "";
 }
 
+static std::vector<std::string> getTexts(DictionaryAttr entry, StringRef key) {
+  std::vector<std::string> texts;
+  if (auto list = entry.getAs<ArrayAttr>(key)) {
+    for (auto text : list.getAsRange<StringAttr>()) {
+      texts.push_back(text.str());
+    }
+  }
+  return texts;
+}
+
+static runtime::StepSpec getStep(DictionaryAttr entry,
+                                 const SymbolNumbers &numbers) {
+  auto getSize = [&](StringRef key) {
+    auto dim = entry.getAs<DimAttr>(key);
+    return getDims(dim ? dim : DimAttr::getStatic(entry.getContext(), -1),
+                   numbers)
+        .front();
+  };
+  return {getText(entry, "kernel"), getTexts(entry, "ops"),
+          getTexts(entry, "lines"), getSize("flops"), getSize("bytes")};
+}
+
 static runtime::ProgramSpec getProgram(LLVM::LLVMFuncOp function,
                                        DictionaryAttr attrs) {
   runtime::ProgramSpec program;
   program.name = getText(attrs, "name");
+  program.fingerprint = getText(attrs, "initializer");
   program.entrySymbol = function.getSymName().str();
   if (auto workspace =
           function->getAttrOfType<FlatSymbolRefAttr>("kvern.workspace")) {
@@ -166,7 +190,31 @@ static runtime::ProgramSpec getProgram(LLVM::LLVMFuncOp function,
                               getText(check, "location"),
                               getText(check, "message")});
   }
+  if (auto steps = attrs.getAs<ArrayAttr>("steps")) {
+    for (auto step : steps.getAsRange<DictionaryAttr>()) {
+      program.steps.push_back(getStep(step, numbers));
+    }
+  }
   return program;
+}
+
+static std::vector<int64_t> getStaticShape(Type type) {
+  std::vector<int64_t> shape;
+  for (DimAttr dim : cast<kvern::TensorType>(type).getShape()) {
+    shape.push_back(*dim.getStaticValue());
+  }
+  return shape;
+}
+
+/// What a derived weight is made of.
+static void addInputs(DictionaryAttr entry, runtime::WeightSpec &weight) {
+  auto numbers = entry.getAs<DenseI64ArrayAttr>("inputs").asArrayRef();
+  auto types =
+      entry.getAs<ArrayAttr>("input_types").getAsValueRange<TypeAttr>();
+  for (auto [number, type] : llvm::zip_equal(numbers, types)) {
+    weight.inputs.push_back(
+        {static_cast<uint32_t>(number), getStaticShape(type)});
+  }
 }
 
 llvm::Expected<ManifestContents> kvern::buildManifest(ModuleOp module,
@@ -189,30 +237,41 @@ llvm::Expected<ManifestContents> kvern::buildManifest(ModuleOp module,
   if (!weights) {
     return llvm::createStringError("the module has no kvern.weights");
   }
+  auto host = module.lookupSymbol<ModuleOp>(hostModuleName);
+  if (!host) {
+    return llvm::createStringError("the module has no host program");
+  }
+  llvm::StringMap<int32_t> initializers;
+  for (auto function : host.getOps<LLVM::LLVMFuncOp>()) {
+    auto attrs = function->getAttrOfType<DictionaryAttr>("kvern.program");
+    if (!attrs) {
+      continue;
+    }
+    runtime::ProgramSpec program = getProgram(function, attrs);
+    if (program.fingerprint.empty()) {
+      manifest.programs.push_back(std::move(program));
+    } else {
+      initializers[program.name] = manifest.initializers.size();
+      manifest.initializers.push_back(std::move(program));
+    }
+  }
   for (auto entry : weights.getAsRange<DictionaryAttr>()) {
     auto type =
         cast<kvern::TensorType>(entry.getAs<TypeAttr>("type").getValue());
     runtime::WeightSpec weight;
     weight.name = getText(entry, "name");
     weight.dtype = getDType(type.getElementType());
-    for (DimAttr dim : type.getShape()) {
-      weight.shape.push_back(*dim.getStaticValue());
-    }
+    weight.shape = getStaticShape(type);
     weight.align = std::max<uint64_t>(dtypeSize(weight.dtype), 1);
     if (auto align = entry.getAs<IntegerAttr>("align")) {
       weight.align = align.getInt();
     }
+    if (auto initializer = entry.getAs<StringAttr>("initializer")) {
+      weight.initializer = initializers.lookup(initializer.getValue());
+      addInputs(entry, weight);
+    }
     manifest.weights.push_back(std::move(weight));
     contents.constants.push_back(entry.getAs<ElementsAttr>("value"));
-  }
-  auto host = module.lookupSymbol<ModuleOp>(hostModuleName);
-  if (!host) {
-    return llvm::createStringError("the module has no host program");
-  }
-  for (auto function : host.getOps<LLVM::LLVMFuncOp>()) {
-    if (auto attrs = function->getAttrOfType<DictionaryAttr>("kvern.program")) {
-      manifest.programs.push_back(getProgram(function, attrs));
-    }
   }
   return contents;
 }

@@ -106,6 +106,18 @@ def PackWeights : Pass<"kvern-pack-weights", "::mlir::func::FuncOp"> {
   ];
 }
 
+def DescribeKernels : Pass<"kvern-describe-kernels", "::mlir::func::FuncOp"> {
+  let summary = "Notes what a kernel computes and moves";
+  let description = [{
+    Gives a kernel the attribute `kvern.work`: the names of its ops, and the
+    floating-point operations and bytes of one call as sizes over the dimension
+    names of the kernel. The host program hands them to the runtime, for reports.
+
+    Precondition: kvern ops. Example: test/Transforms/describe-kernels.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect"];
+}
+
 def PlanWorkspace : Pass<"kvern-plan-workspace", "::mlir::ModuleOp"> {
   let summary = "One arena for all intermediate values";
   let description = [{

@@ -30,6 +30,10 @@ struct ConvertToHost : kvern::impl::ConvertToHostBase<ConvertToHost> {
       }
       graph.erase();
     }
+    // The manifests have it now.
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      kernel->removeAttr("kvern.work");
+    }
     getOperation()->setAttr("kvern.weights", weights.getAttr(&getContext()));
   }
 };

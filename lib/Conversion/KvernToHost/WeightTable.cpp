@@ -52,6 +52,39 @@ int64_t WeightTable::add(ConstantOp constant) {
       constant.getContext());
 }
 
+int64_t WeightTable::add(DerivedWeightOp derived, ArrayRef<int64_t> inputs) {
+  Builder builder(derived.getContext());
+  SmallVector<NamedAttribute> entry = {
+      builder.getNamedAttr("initializer",
+                           derived.getInitializerAttr().getAttr()),
+      builder.getNamedAttr("inputs", builder.getDenseI64ArrayAttr(inputs)),
+      builder.getNamedAttr(
+          "input_types",
+          builder.getTypeArrayAttr(llvm::to_vector<4>(
+              llvm::map_range(derived.getWeights(),
+                              [](Value weight) { return weight.getType(); })))),
+      builder.getNamedAttr("type",
+                           TypeAttr::get(derived.getResult().getType()))};
+  auto [it, inserted] =
+      byValue.try_emplace(builder.getDictionaryAttr(entry), entries.size());
+  if (!inserted) {
+    return it->second;
+  }
+  // "initialize_pack(layers.0.weight)"; names must differ.
+  std::string name = (derived.getInitializer() + "(").str();
+  for (int64_t input : inputs) {
+    auto source = cast<DictionaryAttr>(entries[input]);
+    name += (name.back() == '(' ? "" : ", ") +
+            source.getAs<StringAttr>("name").getValue().str();
+  }
+  name += ")";
+  if (!derivedNames.insert(name).second) {
+    name += "#" + std::to_string(entries.size());
+  }
+  entry.push_back(builder.getNamedAttr("name", builder.getStringAttr(name)));
+  return append(entry, derived.getContext());
+}
+
 ArrayAttr WeightTable::getAttr(MLIRContext *context) const {
   return ArrayAttr::get(context, entries);
 }

@@ -4,7 +4,9 @@
 #ifndef KVERN_LIB_CONVERSION_KVERNTOHOST_WEIGHTTABLE_H
 #define KVERN_LIB_CONVERSION_KVERNTOHOST_WEIGHTTABLE_H
 
-#include "dialect/Kvern.h"
+#include "dialect/ops/Derived.h"
+
+#include "llvm/ADT/StringSet.h"
 
 namespace kvern {
 
@@ -16,8 +18,12 @@ public:
   llvm::FailureOr<int64_t> add(WeightOp weight);
   /// The number of a constant, which is stored in the executable.
   int64_t add(ConstantOp constant);
+  /// The number of a weight that is computed at load from weights of the
+  /// numbers `inputs`; one number for all that are computed alike.
+  int64_t add(DerivedWeightOp derived, llvm::ArrayRef<int64_t> inputs);
 
-  /// One dictionary an entry: `name`, `type`, and `align` or `value`.
+  /// One dictionary an entry: `name`, `type`, and `align`, `value`, or
+  /// `initializer`, `inputs` and `input_types`.
   mlir::ArrayAttr getAttr(mlir::MLIRContext *context) const;
 
 private:
@@ -25,7 +31,9 @@ private:
                  mlir::MLIRContext *context);
 
   llvm::DenseMap<mlir::StringAttr, std::pair<int64_t, WeightOp>> byName;
+  /// Constants by value, derived weights by all but their name.
   llvm::DenseMap<mlir::Attribute, int64_t> byValue;
+  llvm::StringSet<> derivedNames;
   llvm::SmallVector<mlir::Attribute> entries;
 };
 

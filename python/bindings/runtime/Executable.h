@@ -19,6 +19,7 @@ runtime::Manifest manifestFromPython(nanobind::dict manifest);
 
 void bindExecutable(nanobind::module_ &m);
 void bindModel(nanobind::module_ &m);
+void bindWeightSet(nanobind::module_ &m);
 
 } // namespace kvern::python
 

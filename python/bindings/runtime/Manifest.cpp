@@ -21,6 +21,7 @@ nb::dict toPython(const InputSpec &input);
 nb::dict toPython(const OutputSpec &output);
 nb::dict toPython(const WeightSpec &weight);
 nb::dict toPython(const CheckSpec &check);
+nb::dict toPython(const StepSpec &step);
 nb::dict toPython(const ProgramSpec &program);
 
 template <typename Items> nb::list toList(const Items &items) {
@@ -68,6 +69,14 @@ nb::dict toPython(const WeightSpec &weight) {
   dict["shape"] = weight.shape;
   dict["align"] = weight.align;
   dict["is_external"] = weight.isExternal();
+  if (weight.isDerived()) {
+    dict["initializer"] = weight.initializer;
+    nb::list inputs;
+    for (const WeightInput &input : weight.inputs) {
+      inputs.append(nb::make_tuple(input.weight, input.shape));
+    }
+    dict["inputs"] = inputs;
+  }
   return dict;
 }
 
@@ -80,16 +89,29 @@ nb::dict toPython(const CheckSpec &check) {
   return dict;
 }
 
+nb::dict toPython(const StepSpec &step) {
+  nb::dict dict;
+  dict["kernel"] = step.kernel;
+  dict["ops"] = step.ops;
+  dict["lines"] = step.lines;
+  dict["flops"] = toPython(step.flops);
+  dict["bytes"] = toPython(step.bytes);
+  return dict;
+}
+
 nb::dict toPython(const ProgramSpec &program) {
   nb::dict dict;
   dict["name"] = program.name;
+  dict["fingerprint"] = program.fingerprint;
   dict["entry_symbol"] = program.entrySymbol;
+  dict["workspace_symbol"] = program.workspaceSymbol;
   dict["symbols"] = program.symbols;
   dict["num_input_symbols"] = program.numInputSymbols;
   dict["inputs"] = toList(program.inputs);
   dict["outputs"] = toList(program.outputs);
   dict["weights"] = program.weights;
   dict["checks"] = toList(program.checks);
+  dict["steps"] = toList(program.steps);
   return dict;
 }
 
@@ -139,7 +161,9 @@ Spec tensorFromPython(const nb::dict &dict,
 ProgramSpec programFromPython(const nb::dict &dict) {
   ProgramSpec program;
   program.name = nb::cast<std::string>(dict["name"]);
+  program.fingerprint = get<std::string>(dict, "fingerprint", "");
   program.entrySymbol = get<std::string>(dict, "entry_symbol", program.name);
+  program.workspaceSymbol = get<std::string>(dict, "workspace_symbol", "");
   program.symbols = get<std::vector<std::string>>(dict, "symbols", {});
   program.numInputSymbols = get<uint32_t>(
       dict, "num_input_symbols", static_cast<uint32_t>(program.symbols.size()));
@@ -177,6 +201,7 @@ nb::dict toPython(const Manifest &manifest) {
   dict["cpu_features"] = manifest.cpuFeatures;
   dict["weights"] = toList(manifest.weights);
   dict["programs"] = toList(manifest.programs);
+  dict["initializers"] = toList(manifest.initializers);
   return dict;
 }
 
@@ -195,10 +220,20 @@ Manifest manifestFromPython(nb::dict dict) {
     spec.dtype = checkDType(nb::cast<int>(weight["dtype"]));
     spec.shape = nb::cast<std::vector<int64_t>>(weight["shape"]);
     spec.align = get<uint64_t>(weight, "align", dtypeSize(spec.dtype));
+    spec.initializer = get<int32_t>(weight, "initializer", -1);
+    for (nb::handle input : get<nb::list>(weight, "inputs", {})) {
+      nb::tuple pair = nb::cast<nb::tuple>(input);
+      spec.inputs.push_back({nb::cast<uint32_t>(pair[0]),
+                             nb::cast<std::vector<int64_t>>(pair[1])});
+    }
     manifest.weights.push_back(std::move(spec));
   }
   for (nb::handle item : nb::cast<nb::list>(dict["programs"])) {
     manifest.programs.push_back(programFromPython(nb::cast<nb::dict>(item)));
+  }
+  for (nb::handle item : get<nb::list>(dict, "initializers", {})) {
+    manifest.initializers.push_back(
+        programFromPython(nb::cast<nb::dict>(item)));
   }
   return manifest;
 }

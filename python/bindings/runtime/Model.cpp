@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Binding of weights and running of models.
+#include "lib/Runtime/MachineLimits.h"
 #include "lib/Runtime/Model.h"
-#include "lib/Runtime/ThreadPool.h"
 
 #include "python/bindings/runtime/Buffer.h"
 #include "python/bindings/runtime/Errors.h"
 #include "python/bindings/runtime/Executable.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -16,28 +17,6 @@ using namespace kvern::runtime;
 
 namespace kvern::python {
 namespace {
-
-Buffer contiguousCopy(const Buffer &buffer) {
-  Buffer copy = Buffer::allocate(buffer.dtype, buffer.shape, /*zeroed=*/false);
-  copy.copyFrom(buffer);
-  return copy;
-}
-
-std::shared_ptr<WeightSet> bindWeights(std::shared_ptr<Executable> executable,
-                                       nb::dict weights, bool allowUnexpected,
-                                       int64_t threads) {
-  std::vector<WeightData> offered;
-  for (auto [name, value] : weights) {
-    const Buffer *given = nb::cast<const Buffer *>(value);
-    Buffer buffer = given->isContiguous() ? *given : contiguousCopy(*given);
-    offered.push_back({nb::cast<std::string>(name), buffer.dtype, buffer.shape,
-                       buffer.data, buffer.memory});
-  }
-  // Weights may be rearranged while they are bound.
-  WorkerLimit limit(threads);
-  return std::const_pointer_cast<WeightSet>(
-      unwrap(WeightSet::bind(std::move(executable), offered, allowUnexpected)));
-}
 
 std::shared_ptr<Model> createModel(std::shared_ptr<WeightSet> weights,
                                    const std::string &program,
@@ -98,27 +77,33 @@ nb::list execute(Model &model, nb::list inputs) {
   return run(model, std::move(inputs), nullptr);
 }
 
-/// The outputs, the start of each step, and the end of the last one.
+/// The outputs, the values of the symbols, the start of each step, and the end
+/// of the last one.
 nb::tuple executeTimed(Model &model, nb::list inputs) {
   StepTimes times;
   nb::list outputs = run(model, std::move(inputs), &times);
-  return nb::make_tuple(outputs, times.starts, times.end);
+  return nb::make_tuple(outputs, times.symbols, times.starts, times.end);
 }
 
 } // namespace
 
 void bindModel(nb::module_ &m) {
-  nb::class_<WeightSet>(m, "WeightSet",
-                        "The weights of an executable, bound by name.");
-  m.def("bind_weights", &bindWeights, nb::arg("executable"), nb::arg("weights"),
-        nb::arg("allow_unexpected") = false, nb::arg("threads") = 0);
   nb::class_<Model>(m, "Model", "A program with its weights, ready to run.")
       .def_static("create", &createModel, nb::arg("weights"),
                   nb::arg("program"), nb::arg("threads") = 0)
       .def_prop_ro("threads", &Model::threads)
       .def("execute", &execute, nb::arg("inputs"))
       .def("execute_timed", &executeTimed, nb::arg("inputs"))
+      .def_prop_ro("weight_bytes", &Model::weightBytes)
       .def("workspace_bytes", &Model::workspaceBytes, nb::arg("symbols"));
+  m.def(
+      "machine_limits",
+      [](int64_t threads) {
+        nb::gil_scoped_release nogil;
+        MachineLimits limits = measureMachineLimits(threads);
+        return std::make_pair(limits.flopsPerSecond, limits.bytesPerSecond);
+      },
+      nb::arg("threads"));
 }
 
 } // namespace kvern::python

@@ -12,6 +12,7 @@ NB_MODULE(_runtime, m) {
   m.doc() = "Buffers, executables and models.";
   kvern::python::bindBuffer(m);
   kvern::python::bindExecutable(m);
+  kvern::python::bindWeightSet(m);
   kvern::python::bindModel(m);
   m.def("host_cpu_features", &kvern::runtime::hostCpuFeatures);
   m.def("host_cpu_brand", &kvern::runtime::hostCpuBrand);
