@@ -556,13 +556,12 @@ template <typename OpT> struct PutChannelsLast : OpRewritePattern<OpT> {
     }
     Location loc = op.getLoc();
     int64_t rank = cast<kvern::TensorType>(op.getType()).getRank();
-    SmallVector<NamedAttribute> attributes;
-    for (NamedAttribute attribute : op->getAttrs()) {
-      if (attribute.getName() != op.getInputLayoutAttrName() &&
-          attribute.getName() != op.getFilterLayoutAttrName()) {
-        attributes.push_back(attribute);
-      }
-    }
+    bool isVolume = rank == 5;
+    NamedAttrList attributes(op->getAttrs());
+    attributes.set(op.getInputLayoutAttrName(),
+                   rewriter.getStringAttr(isVolume ? "NDHWC" : "NHWC"));
+    attributes.set(op.getFilterLayoutAttrName(),
+                   rewriter.getStringAttr(isVolume ? "QRSCF" : "RSCF"));
     SmallVector<Value> operands(op->getOperands());
     if (!channelsLast) {
       operands[0] = PermuteOp::create(rewriter, loc, operands[0],
@@ -574,7 +573,7 @@ template <typename OpT> struct PutChannelsLast : OpRewritePattern<OpT> {
       permutation.append({1, 0});
       operands[1] = PermuteOp::create(rewriter, loc, operands[1], permutation);
     }
-    Value result = OpT::create(rewriter, loc, operands, attributes);
+    Value result = OpT::create(rewriter, loc, operands, attributes.getAttrs());
     if (!channelsLast) {
       result =
           PermuteOp::create(rewriter, loc, result, getChannelsToFront(rank));
