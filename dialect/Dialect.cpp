@@ -7,6 +7,7 @@
 #include "dialect/ops/Derived.h"
 #include "dialect/ops/Packed.h"
 #include "dialect/ops/Parallel.h"
+#include "dialect/ops/Trace.h"
 #include "dialect/ops/Quant.h"
 
 using namespace mlir;
@@ -53,6 +54,10 @@ void KvernDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/ops/Parallel.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Trace.cpp.inc"
       >();
 }
 

@@ -21,5 +21,6 @@ include "dialect/ops/Attention.td"
 include "dialect/ops/Convolution.td"
 include "dialect/ops/Quant.td"
 include "dialect/ops/Parallel.td"
+include "dialect/ops/Trace.td"
 
 #endif // KVERN_OPS_TD

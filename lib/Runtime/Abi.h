@@ -25,6 +25,9 @@ struct KvernFrame {
 /// An entry returns 0 on success; otherwise kvern_rt_fail has been called.
 using KvernEntry = int32_t (*)(KvernFrame *frame);
 
+/// Computes the bytes of a program's arena; reads only the symbols.
+using KvernWorkspaceSize = int64_t (*)(KvernFrame *frame);
+
 // The functions below are offered to generated code by name. They may be called
 // only while the entry runs, on the thread that called it (kvern_rt_fail: on
 // any thread). A request that cannot be met (out of memory, an output that
@@ -45,6 +48,9 @@ void *kvern_rt_workspace(KvernFrame *frame, int64_t bytes);
 /// Returns extra memory, 64-byte aligned, contents undefined, freed when the
 /// run ends.
 void *kvern_rt_alloc(KvernFrame *frame, int64_t bytes);
+
+/// Announces that step `step` of the program begins.
+void kvern_rt_step(KvernFrame *frame, int64_t step);
 
 /// Records the failure of check `check` of the program, with the values its
 /// message reports. The first one counts.

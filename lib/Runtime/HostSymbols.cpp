@@ -51,6 +51,7 @@ const HostSymbol kHostSymbols[] = {
     {"kvern_rt_output", address(kvern_rt_output)},
     {"kvern_rt_workspace", address(kvern_rt_workspace)},
     {"kvern_rt_alloc", address(kvern_rt_alloc)},
+    {"kvern_rt_step", address(kvern_rt_step)},
     {"kvern_rt_fail", address(kvern_rt_fail)},
     {"kvern_rt_parallel_for", address(kvern_rt_parallel_for)},
     {"kvern_rt_max_workers", address(kvern_rt_max_workers)},

@@ -131,10 +131,22 @@ Model::run(const std::vector<TensorRef> &inputs, StepTimes *times) {
   WorkerLimit limit(numThreads);
   Status status = state.call(entry, frame);
   giveBackWorkspace(std::move(state.workspace));
+  if (times) {
+    times->symbols = std::move(symbols);
+  }
   if (!status.ok()) {
     return status;
   }
   return std::move(state.outputs);
+}
+
+int64_t Model::weightBytes() const {
+  int64_t bytes = 0;
+  for (uint32_t index : spec->weights) {
+    const WeightSpec &weight = executable()->manifest().weights[index];
+    bytes += *byteSize(weight.dtype, weight.shape);
+  }
+  return bytes;
 }
 
 int64_t Model::workspaceBytes(std::vector<int64_t> symbols) const {

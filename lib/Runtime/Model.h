@@ -30,6 +30,8 @@ struct OutputTensor {
 /// When each step of a run began, and when the last one ended, in nanoseconds of
 /// a steady clock; 0 for a step that was not reached.
 struct StepTimes {
+  /// The values of the program's symbols.
+  std::vector<int64_t> symbols;
   std::vector<int64_t> starts;
   int64_t end = 0;
 };
@@ -57,6 +59,9 @@ public:
   /// gets the times of the steps.
   Result<std::vector<OutputTensor>> run(const std::vector<TensorRef> &inputs,
                                         StepTimes *times = nullptr);
+
+  /// Bytes of the weights that the program reads.
+  int64_t weightBytes() const;
 
   /// Bytes of the arena of a run in which the symbols of the inputs have these
   /// values. Memory for sizes that only a run knows comes on top.

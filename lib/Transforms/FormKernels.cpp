@@ -155,7 +155,13 @@ void KernelOutliner::outline(const FusionGroup &group) {
 
   Operation *last = group.getLast();
   OpBuilder builder(last);
-  auto call = CallOp::create(builder, last->getLoc(), last->getResultTypes(),
+  // Of all ops, the last first: errors and reports name it.
+  SmallVector<Location> lines;
+  for (Operation *op : llvm::reverse(group.ops)) {
+    lines.push_back(op->getLoc());
+  }
+  Location loc = FusedLoc::get(builder.getContext(), lines);
+  auto call = CallOp::create(builder, loc, last->getResultTypes(),
                              it->second.getSymName(), operands.getArrayRef(),
                              /*prefix=*/"", dims);
   last->replaceAllUsesWith(call);

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from kvern.engine.compile_report import CompileReport, PartReport
 from kvern.engine.compiled import CompiledModel
+from kvern.engine.memory import MemoryPlan
 from kvern.engine.model import Model
+from kvern.engine.report import KernelReport, Report
 from kvern.engine.session import (
     CustomExtensionsType,
     GPUProfilingMode,
@@ -14,11 +17,16 @@ from kvern.engine.session import (
 from kvern.engine.spec import TensorSpec
 
 __all__ = [
+    "CompileReport",
     "CompiledModel",
     "CustomExtensionsType",
     "GPUProfilingMode",
     "InferenceSession",
+    "KernelReport",
     "LogLevel",
+    "MemoryPlan",
     "Model",
+    "Report",
+    "PartReport",
     "TensorSpec",
 ]

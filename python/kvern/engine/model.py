@@ -9,6 +9,9 @@ import numpy as np
 
 from kvern import _runtime
 from kvern.driver import Buffer, Device
+from kvern.engine.compile_report import CompileReport
+from kvern.engine.memory import MemoryPlan, plan_memory
+from kvern.engine.report import Report, profile
 from kvern.engine.spec import TensorSpec, device_of, spec_of
 from kvern.errors import InputError, InputTypeError, KvernError, UnsupportedError
 
@@ -25,10 +28,16 @@ class Model:
     """
 
     def __init__(
-        self, weights: _runtime.WeightSet, program: dict[str, Any], threads: int = 0
+        self,
+        weights: _runtime.WeightSet,
+        program: dict[str, Any],
+        threads: int = 0,
+        compile_report: CompileReport | None = None,
     ) -> None:
         """Binds a program of an executable to its weights; made by `InferenceSession.init`."""
         self._core = _runtime.Model.create(weights, program["name"], threads)
+        self._compile_report = compile_report
+        self._program = program
         self._name: str = program["name"]
         self._inputs = [spec_of(tensor) for tensor in program["inputs"]]
         self._outputs = [spec_of(tensor) for tensor in program["outputs"]]
@@ -41,6 +50,10 @@ class Model:
     def name(self) -> str:
         """Name of the graph."""
         return self._name
+
+    def compile_report(self) -> CompileReport | None:
+        """Returns where the time of the compilation went; None for an executable from a file."""
+        return self._compile_report
 
     @property
     def input_metadata(self) -> list[TensorSpec]:
@@ -101,16 +114,47 @@ class Model:
             ValueError: An input of the wrong dtype, shape, device or layout.
             RuntimeError: The program failed.
         """
+        return [Buffer._wrap(core) for core in self._core.execute(self._cores(args))]
+
+    def _cores(self, args: tuple[Any, ...]) -> list[_runtime.Buffer]:
         if len(args) != len(self._inputs):
             names = ", ".join(spec.name for spec in self._inputs)
             raise InputTypeError(
                 f"model '{self._name}' expected {len(self._inputs)} inputs ({names}), but got {len(args)}"
             )
-        cores = [
+        return [
             arg._core if isinstance(arg, Buffer) else self._core_of(i, arg)
             for i, arg in enumerate(args)
         ]
-        return [Buffer._wrap(core) for core in self._core.execute(cores)]
+
+    def memory_plan(self, **sizes: int) -> MemoryPlan:
+        """Tells how much memory a run takes, without one.
+
+        Args:
+            **sizes: A value for each symbolic size of the inputs: `memory_plan(batch=4, seq=128)`.
+
+        Raises:
+            TypeError: A size is missing or unknown.
+            ValueError: A size is no int, or out of range.
+        """
+        return plan_memory(self._core, self._program, sizes)
+
+    def report(self, *args: Any, runs: int = 20, **kwargs: Any) -> Report:
+        """Runs the model `runs` times and tells where the time goes, kernel by kernel.
+
+        Args:
+            *args: The inputs, as for a call. One that the graph changes in place is changed in every run.
+            runs: How often; the report gives medians.
+            **kwargs: Inputs by name.
+
+        Raises:
+            TypeError: As for a call.
+            ValueError: As for a call, or `runs` is less than 1.
+        """
+        if runs < 1:
+            raise InputError(f"expected runs >= 1, but got {runs}")
+        cores = self._cores(self._in_order(args, kwargs) if kwargs else args)
+        return profile(self._core, self._program, {}, cores, runs)
 
     def capture(self, graph_keys: Any, *inputs: Any) -> list[Buffer]:
         """Records a device graph; needs an accelerator.
