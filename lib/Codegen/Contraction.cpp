@@ -55,6 +55,34 @@ static bool matchBody(linalg::GenericOp op, Contraction &result) {
          static_cast<size_t>(operations);
 }
 
+/// The number P of a map that ends in `(n floordiv P, k, n mod P)`, with plain
+/// axes before; 0 for any other map.
+static int64_t matchPanels(AffineMap map, unsigned &n, unsigned &k) {
+  unsigned rank = map.getNumResults();
+  if (rank < 3 || !map.getSliceMap(0, rank - 3)
+                       .isProjectedPermutation(/*allowZeroInResults=*/true)) {
+    return 0;
+  }
+  auto quotient = dyn_cast<AffineBinaryOpExpr>(map.getResult(rank - 3));
+  auto depth = dyn_cast<AffineDimExpr>(map.getResult(rank - 2));
+  auto remainder = dyn_cast<AffineBinaryOpExpr>(map.getResult(rank - 1));
+  if (!quotient || !depth || !remainder ||
+      quotient.getKind() != AffineExprKind::FloorDiv ||
+      remainder.getKind() != AffineExprKind::Mod ||
+      quotient.getLHS() != remainder.getLHS() ||
+      quotient.getRHS() != remainder.getRHS()) {
+    return 0;
+  }
+  auto column = dyn_cast<AffineDimExpr>(quotient.getLHS());
+  auto size = dyn_cast<AffineConstantExpr>(quotient.getRHS());
+  if (!column || !size || column == depth) {
+    return 0;
+  }
+  n = column.getPosition();
+  k = depth.getPosition();
+  return size.getValue();
+}
+
 FailureOr<Contraction> kvern::matchContraction(Operation *op) {
   Contraction result;
   result.op = dyn_cast<linalg::GenericOp>(op);
@@ -64,10 +92,17 @@ FailureOr<Contraction> kvern::matchContraction(Operation *op) {
     return failure();
   }
   SmallVector<AffineMap> maps = result.op.getIndexingMapsArray();
-  if (!llvm::all_of(maps, [](AffineMap map) {
-        return map.isProjectedPermutation(/*allowZeroInResults=*/true);
-      })) {
-    return failure();
+  unsigned packed = 0, panelDim = 0, panelDepth = 0;
+  for (auto [operand, map] : llvm::enumerate(maps)) {
+    if (map.isProjectedPermutation(/*allowZeroInResults=*/true)) {
+      continue;
+    }
+    int64_t panel = matchPanels(map, panelDim, panelDepth);
+    if (panel == 0 || result.panel != 0 || operand == 2) {
+      return failure();
+    }
+    result.panel = panel;
+    packed = operand;
   }
 
   SmallVector<unsigned> lhsOnly, rhsOnly;
@@ -111,6 +146,10 @@ FailureOr<Contraction> kvern::matchContraction(Operation *op) {
       (!result.n || outPosition(*result.m) > outPosition(*result.n))) {
     std::swap(result.m, result.n);
     std::swap(result.lhs, result.rhs);
+  }
+  if (result.panel != 0 && (result.rhs != packed || result.n != panelDim ||
+                            result.k != panelDepth)) {
+    return failure();
   }
   llvm::append_range(result.outer, lhsOnly);
   llvm::append_range(result.outer, rhsOnly);

@@ -22,6 +22,10 @@ struct Contraction {
   unsigned k = 0;
   /// Operand numbers.
   unsigned lhs = 0, rhs = 1;
+  /// Columns of a panel of packed rhs, which is then read at
+  /// `[..., n floordiv panel, k, n mod panel]` and has zeros after the last
+  /// column; 0 for a plain matrix.
+  int64_t panel = 0;
   /// How an input element becomes an element of the accumulator: an arith
   /// extension op's name, or empty when the types are equal. By operand number.
   llvm::StringRef extensions[2];
@@ -29,7 +33,8 @@ struct Contraction {
 
 /// Matches a generic with one reduction dimension whose body is
 /// `acc + ext(lhs) * ext(rhs)`; m and n are the last dimensions of the output
-/// that only one input has. Axes may be read at index 0 only.
+/// that only one input has. Axes may be read at index 0 only. One input may be
+/// a packed rhs: only n, the last axis of the output, is read in panels.
 mlir::FailureOr<Contraction> matchContraction(mlir::Operation *op);
 
 } // namespace kvern

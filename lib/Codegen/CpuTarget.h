@@ -10,7 +10,8 @@
 namespace kvern {
 
 /// A CPU by name, and the figures that decide tile sizes. Passes get the
-/// figures as options; nothing asks the machine that compiles.
+/// figures as options; nothing asks the machine that compiles, except for the
+/// target `host`.
 struct CpuTarget {
   std::string triple = "x86_64-unknown-linux-gnu";
   std::string cpu = "x86-64";
@@ -20,7 +21,9 @@ struct CpuTarget {
   int64_t vectorBits = 128;
   /// Architectural vector registers.
   int64_t vectorRegisters = 16;
-  /// Per core.
+  /// Instructions for products of bytes; see parseIntegerDot.
+  std::string integerDot = "none";
+  /// Per core: data of the first level, and the second level.
   int64_t l1Bytes = 32 * 1024;
   int64_t l2Bytes = 512 * 1024;
 
@@ -28,6 +31,21 @@ struct CpuTarget {
   /// from, what the CPU has. An unknown name is the baseline of the triple.
   static CpuTarget get(llvm::StringRef triple, llvm::StringRef cpu,
                        llvm::StringRef features);
+
+  /// Elements of a vector register.
+  int64_t lanes(int64_t elementBytes) const {
+    return vectorBits / 8 / elementBytes;
+  }
+  /// Vectors side by side in a row of a register tile: with many narrow
+  /// registers four, so that a tile is about as high as it is wide.
+  int64_t tileVectors() const {
+    return vectorBits <= 128 && vectorRegisters >= 32 ? 4 : 2;
+  }
+  /// Columns of a panel of packed weights, whose products are accumulated in
+  /// elements of `elementBytes`.
+  int64_t panelColumns(int64_t elementBytes) const {
+    return lanes(elementBytes) * tileVectors();
+  }
 };
 
 } // namespace kvern

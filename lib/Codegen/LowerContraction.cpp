@@ -59,36 +59,33 @@ struct LowerContractionPass
   }
 
 private:
-  FailureOr<ProductBlocking> chooseBlocking(Type element);
+  FailureOr<ProductBlocking> chooseBlocking(Contraction &product);
   void lower(Contraction &product);
   void emitBatch(ProductBuilder &b, ArrayRef<unsigned> dims,
                  llvm::function_ref<void()> body);
-  void emitPacked(ProductBuilder &b);
+  void emit(ProductBuilder &b);
 };
 } // namespace
 
-FailureOr<ProductBlocking> LowerContractionPass::chooseBlocking(Type element) {
+FailureOr<ProductBlocking>
+LowerContractionPass::chooseBlocking(Contraction &product) {
+  Type element = getElementTypeOrSelf(product.op.getOutputs()[0].getType());
   if (!element.isF32() && !element.isF64() && !element.isInteger(8) &&
       !element.isInteger(16) && !element.isInteger(32) &&
       !element.isInteger(64)) {
     return failure();
   }
-  ProductBlocking blocking;
+  CpuTarget target;
+  target.vectorBits = vectorBits;
+  target.vectorRegisters = vectorRegisters;
+  target.l1Bytes = l1Bytes;
+  target.l2Bytes = l2Bytes;
   int64_t bytes = element.getIntOrFloatBitWidth() / 8;
-  blocking.lanes = vectorBits / 8 / bytes;
-  // AVX-512 masks everything for free, AVX2 loads of 4 bytes and more.
-  constexpr int64_t kNever = 1024;
-  blocking.maskedLoadBits = vectorBits >= 512   ? 8
-                            : vectorBits >= 256 ? 32
-                                                : kNever;
-  blocking.maskedStoreBits = vectorBits >= 512 ? 8 : kNever;
-  // Sums, one row of rhs and one factor fit the registers.
-  blocking.tileRows = (vectorRegisters - 3) / blocking.vectors;
-  blocking.tileRows -= blocking.tileRows % 2;
-  blocking.blockRows = rows - rows % blocking.tileRows;
-  blocking.blockColumns = columns;
-  blocking.blockDepth = std::max(depth * 4 / bytes, blocking.lanes);
-  return blocking;
+  if (product.panel != 0 &&
+      !ProductBlocking::canRead(target, bytes, product.panel)) {
+    return failure();
+  }
+  return ProductBlocking::get(target, bytes, product.panel);
 }
 
 /// Loops over the dimensions other than m, n and k.
@@ -106,34 +103,52 @@ void LowerContractionPass::emitBatch(ProductBuilder &b, ArrayRef<unsigned> dims,
   });
 }
 
-void LowerContractionPass::emitPacked(ProductBuilder &b) {
-  Block &entry = getOperation().getBody().front();
-  OpBuilder atEntry = OpBuilder::atBlockBegin(&entry);
-  auto allocate = [&](int64_t size) -> Value {
-    return memref::AllocOp::create(atEntry, b.getLoc(),
-                                   MemRefType::get({size}, b.element),
-                                   b.getI64IntegerAttr(64));
-  };
-  emitPackedProduct(b, allocate(packedLhsSize(b.blocking)),
-                    allocate(packedRhsSize(b.blocking)));
+/// Memory for packing: that of the kernel, or of one thread of it.
+static Value allocateScratch(ProductBuilder &b, int64_t size) {
+  Block &block = scratchBlock(b.product.op);
+  OpBuilder atStart = OpBuilder::atBlockBegin(&block);
+  return memref::AllocOp::create(atStart, b.getLoc(),
+                                 MemRefType::get({size}, b.element),
+                                 b.getI64IntegerAttr(64));
+}
+
+void LowerContractionPass::emit(ProductBuilder &b) {
+  auto allocate = [&](int64_t size) { return allocateScratch(b, size); };
+  if (b.product.panel != 0) {
+    emitPanelProduct(b, allocate);
+    return;
+  }
+  std::optional<int64_t> rows = getConstantIntValue(b.rows);
+  if (!canStream(b) || (rows && *rows > kFewPlainRows)) {
+    emitPackedProduct(b, allocate);
+  } else if (rows) {
+    (void)emitStreamedProduct(b);
+  } else {
+    b.when(
+        b.less(b.index(kFewPlainRows), b.rows),
+        [&] { emitPackedProduct(b, allocate); },
+        [&] { (void)emitStreamedProduct(b); });
+  }
 }
 
 void LowerContractionPass::lower(Contraction &product) {
-  Type element = getElementTypeOrSelf(product.op.getOutputs()[0].getType());
-  FailureOr<ProductBlocking> blocking = chooseBlocking(element);
+  FailureOr<ProductBlocking> blocking = chooseBlocking(product);
   if (failed(blocking)) {
     return;
   }
   OpBuilder builder(product.op);
   ProductBuilder b(product, builder, *blocking);
-  if (!b.isContiguous(2, product.n)) {
+  auto rhs = cast<MemRefType>(product.op->getOperand(product.rhs).getType());
+  if (!b.isContiguous(2, product.n) ||
+      (product.panel != 0 && !rhs.isLastDimUnitStride())) {
     return;
   }
   if (linalg::FillOp fill = findZeroFill(product)) {
     // With nothing to sum, the fill is the result.
-    Value empty =
-        arith::CmpIOp::create(b, arith::CmpIPredicate::eq, b.depth, b.index(0));
-    b.when(empty, [&] { b.clone(*fill); });
+    if (std::optional<int64_t> depth = getConstantIntValue(b.depth);
+        !depth || *depth == 0) {
+      b.when(b.equal(b.depth, b.index(0)), [&] { b.clone(*fill); });
+    }
     fill.erase();
     b.overwrites = true;
   }
@@ -141,17 +156,6 @@ void LowerContractionPass::lower(Contraction &product) {
   SmallVector<unsigned> dims(product.batch);
   llvm::append_range(dims, product.outer);
   llvm::sort(dims);
-  std::optional<int64_t> rows = getConstantIntValue(b.rows);
-  emitBatch(b, dims, [&] {
-    if (!canStream(b) || (rows && *rows > fewRows)) {
-      emitPacked(b);
-    } else if (rows) {
-      (void)emitStreamedProduct(b);
-    } else {
-      b.when(
-          b.less(b.index(fewRows), b.rows), [&] { emitPacked(b); },
-          [&] { (void)emitStreamedProduct(b); });
-    }
-  });
+  emitBatch(b, dims, [&] { emit(b); });
   product.op.erase();
 }

@@ -3,7 +3,7 @@
 //
 // The scheme is that of Goto and van de Geijn, "Anatomy of High-Performance
 // Matrix Multiplication" (ACM TOMS 34, 2008), with rows of lhs kept in order.
-#include "lib/Codegen/ProductBuilder.h"
+#include "lib/Codegen/LhsRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -12,59 +12,35 @@
 using namespace mlir;
 using namespace kvern;
 
-/// The register tile sums this many products between two tests of the loop;
-/// both packed inputs are zero up to the next multiple.
-static constexpr int64_t kUnroll = 4;
-
-/// Packed rows are a cache line longer than a power of two, so that the rows of
-/// a register tile lie in different cache sets.
-static int64_t lhsStride(const ProductBlocking &blocking) {
-  return blocking.blockDepth + std::max<int64_t>(blocking.lanes, 16);
-}
-
-/// A tile may read past the last row of a block, not use it.
-int64_t kvern::packedLhsSize(const ProductBlocking &blocking) {
-  return (blocking.blockRows + blocking.tileRows) * lhsStride(blocking);
-}
-
-static int64_t panelWidth(const ProductBlocking &blocking) {
-  return blocking.lanes * blocking.vectors;
-}
-
-/// Rows of a packed panel: a block, and zeros.
+/// Elements of a packed panel's column: a block, and zeros.
 static int64_t panelDepth(const ProductBlocking &blocking) {
-  return blocking.blockDepth + std::max(blocking.lanes, kUnroll);
+  return blocking.blockDepth + std::max(blocking.lanes, kTileUnroll);
 }
 
-int64_t kvern::packedRhsSize(const ProductBlocking &blocking) {
-  return llvm::alignTo(blocking.blockColumns, panelWidth(blocking)) *
+static int64_t packedRhsSize(const ProductBlocking &blocking) {
+  return llvm::alignTo(blocking.blockColumns, blocking.panelColumns()) *
          panelDepth(blocking);
-}
-
-static bool isMultiple(Value size, int64_t factor) {
-  std::optional<int64_t> constant = getConstantIntValue(size);
-  return constant && *constant % factor == 0;
 }
 
 namespace {
 class PackedEmitter {
 public:
-  PackedEmitter(ProductBuilder &b, Value lhsMemory, Value rhsMemory)
+  PackedEmitter(ProductBuilder &b, AllocateScratch allocate)
       : b(b), lanes(b.blocking.lanes), vectors(b.blocking.vectors),
-        lhsMemory(lhsMemory), rhsMemory(rhsMemory) {}
+        width(b.blocking.panelColumns()),
+        lhs(b, b.blocking.blockRows, b.blocking.blockDepth) {
+    // Tiles read rows to the end of the last turn of their loop.
+    if (LhsRows::suitsCache(b) && isMultiple(b.depth, kTileUnroll)) {
+      lhs.readInPlace();
+    } else {
+      lhs.readPacked(allocate);
+    }
+    rhsMemory = allocate(packedRhsSize(b.blocking));
+  }
 
   void emit();
 
 private:
-  /// A part of an axis: where it starts and how long it is.
-  struct Span {
-    Value from, size;
-  };
-  void forEachBlock(Value size, int64_t block,
-                    llvm::function_ref<void(Span)> body);
-
-  void packLhs(Span rows, Span depth);
-  void zeroLhs(Value from, Span depth, Value to);
   void packRhs(Span columns, Span depth);
   void packRhsByRows(Span columns, Span depth, Value panel, Value at);
   void packRhsTransposed(Span columns, Span depth, Value panel, Value at);
@@ -72,10 +48,6 @@ private:
   SmallVector<Value> transpose(SmallVector<Value> rows);
 
   void emitTiles(Span rows, Span columns, Span depth);
-  void emitTile(int64_t tileRows, Value row, Span rows, Value panel,
-                Span columns, Span depth);
-  void storeTile(int64_t tileRows, ArrayRef<Value> sums, Value row, Span rows,
-                 Value panel, Span columns, Span depth);
 
   void store(Value value, Value memory, Value at) {
     if (isa<VectorType>(value.getType())) {
@@ -86,71 +58,27 @@ private:
   }
 
   ProductBuilder &b;
-  const int64_t lanes, vectors;
-  Value lhsMemory, rhsMemory;
+  const int64_t lanes, vectors, width;
+  LhsRows lhs;
+  Value rhsMemory;
 };
 } // namespace
 
-void PackedEmitter::forEachBlock(Value size, int64_t block,
-                                 llvm::function_ref<void(Span)> body) {
-  b.loop(b.index(0), size, block, [&](Value from) {
-    body({from, b.min(b.sub(size, from), b.index(block))});
-  });
-}
-
 void PackedEmitter::emit() {
-  const ProductBlocking &blocking = b.blocking;
-  forEachBlock(b.columns, blocking.blockColumns, [&](Span columns) {
-    forEachBlock(b.depth, blocking.blockDepth, [&](Span depth) {
+  auto block = [&](int64_t size) { return b.index(size); };
+  const ProductBlocking &sizes = b.blocking;
+  forEachBlock(b, b.columns, block(sizes.blockColumns), [&](Span columns) {
+    forEachBlock(b, b.depth, block(sizes.blockDepth), [&](Span depth) {
       packRhs(columns, depth);
-      forEachBlock(b.rows, blocking.blockRows, [&](Span rows) {
-        packLhs(rows, depth);
+      forEachBlock(b, b.rows, block(sizes.blockRows), [&](Span rows) {
+        lhs.select(rows, depth);
         emitTiles(rows, columns, depth);
       });
     });
   });
 }
 
-void PackedEmitter::packLhs(Span rows, Span depth) {
-  unsigned lhs = b.product.lhs;
-  int64_t stride = lhsStride(b.blocking);
-  bool contiguous = b.isContiguous(lhs, b.product.k);
-  b.loop(b.index(0), rows.size, 1, [&](Value row) {
-    Value from = b.add(rows.from, row);
-    Value to = b.mul(row, stride);
-    if (!contiguous) {
-      b.loop(b.index(0), depth.size, 1, [&](Value k) {
-        store(b.load(lhs, from, b.add(depth.from, k)), lhsMemory, b.add(to, k));
-      });
-      zeroLhs(depth.size, depth, to);
-      return;
-    }
-    Value full = b.sub(depth.size, b.index(lanes - 1));
-    b.loop(b.index(0), full, lanes, [&](Value k) {
-      store(b.loadVector(lhs, from, b.add(depth.from, k)), lhsMemory,
-            b.add(to, k));
-    });
-    Value done = arith::AndIOp::create(b, depth.size, b.index(-lanes));
-    b.when(b.less(done, depth.size), [&] {
-      store(b.loadVector(lhs, from, b.add(depth.from, done),
-                         b.sub(depth.size, done)),
-            lhsMemory, b.add(to, done));
-    });
-    if (lanes < kUnroll) {
-      zeroLhs(b.roundUp(depth.size, lanes), depth, to);
-    }
-  });
-}
-
-void PackedEmitter::zeroLhs(Value from, Span depth, Value to) {
-  Value zero =
-      arith::ConstantOp::create(b, cast<TypedAttr>(b.getZeroAttr(b.element)));
-  b.loop(from, b.roundUp(depth.size, kUnroll), 1,
-         [&](Value k) { store(zero, lhsMemory, b.add(to, k)); });
-}
-
 void PackedEmitter::packRhs(Span columns, Span depth) {
-  int64_t width = panelWidth(b.blocking);
   unsigned rhs = b.product.rhs;
   b.loop(b.index(0), columns.size, width, [&](Value panel) {
     // Panels follow each other at the full depth of a block.
@@ -164,7 +92,7 @@ void PackedEmitter::packRhs(Span columns, Span depth) {
     } else {
       packRhsByElements(columns, depth, panel, at);
     }
-    b.loop(packed, b.roundUp(depth.size, kUnroll), 1, [&](Value k) {
+    b.loop(packed, b.roundUp(depth.size, kTileUnroll), 1, [&](Value k) {
       for (int64_t v = 0; v < vectors; ++v) {
         store(b.zeros(), rhsMemory,
               b.add(b.add(at, b.mul(k, width)), v * lanes));
@@ -175,7 +103,6 @@ void PackedEmitter::packRhs(Span columns, Span depth) {
 
 void PackedEmitter::packRhsByRows(Span columns, Span depth, Value panel,
                                   Value at) {
-  int64_t width = panelWidth(b.blocking);
   unsigned rhs = b.product.rhs;
   auto copy = [&](bool full) {
     b.loop(b.index(0), depth.size, 1, [&](Value k) {
@@ -215,7 +142,6 @@ SmallVector<Value> PackedEmitter::transpose(SmallVector<Value> rows) {
 
 void PackedEmitter::packRhsTransposed(Span columns, Span depth, Value panel,
                                       Value at) {
-  int64_t width = panelWidth(b.blocking);
   unsigned rhs = b.product.rhs;
   Value last = b.sub(columns.size, b.index(1));
   b.loop(b.index(0), b.index(width), lanes, [&](Value offset) {
@@ -250,7 +176,6 @@ void PackedEmitter::packRhsTransposed(Span columns, Span depth, Value panel,
 
 void PackedEmitter::packRhsByElements(Span columns, Span depth, Value panel,
                                       Value at) {
-  int64_t width = panelWidth(b.blocking);
   Value end = b.min(columns.size, b.add(panel, width));
   b.loop(b.index(0), depth.size, 1, [&](Value k) {
     Value to = b.add(at, b.mul(k, width));
@@ -266,106 +191,34 @@ void PackedEmitter::packRhsByElements(Span columns, Span depth, Value panel,
 }
 
 void PackedEmitter::emitTiles(Span rows, Span columns, Span depth) {
-  int64_t tileRows = b.blocking.tileRows;
-  b.loop(b.index(0), columns.size, panelWidth(b.blocking), [&](Value panel) {
-    // Up to 4 rows that are left get a smaller tile; a larger one computes more
-    // rows than it stores.
-    constexpr int64_t kSmall = 4;
-    Value done = b.mul(
-        b.createOrFold<arith::DivUIOp>(rows.size, b.index(tileRows)), tileRows);
-    Value small = b.less(b.sub(rows.size, done), b.index(kSmall + 1));
-    Value end = b.createOrFold<arith::SelectOp>(small, done, rows.size);
-    b.loop(b.index(0), end, tileRows, [&](Value row) {
-      emitTile(tileRows, row, rows, panel, columns, depth);
+  b.loop(b.index(0), columns.size, width, [&](Value panel) {
+    Value rhsAt = b.mul(panel, panelDepth(b.blocking));
+    forEachRowTile(b, rows.size, [&](int64_t tileRows, Value row, bool exact) {
+      bool largest = tileRows == b.blocking.tileRows && exact;
+      TileShape shape{tileRows, 1, vectors,
+                      largest ? kTileUnroll : kTileUnroll / 2,
+                      /*padded=*/true};
+      auto left = [&](int64_t i, Value k) {
+        return lhs.load(row, i, k, /*clamped=*/!exact && i == tileRows - 1);
+      };
+      auto right = [&](int64_t, int64_t v, Value k) -> Value {
+        Value at = b.add(b.add(rhsAt, b.mul(k, width)), v * lanes);
+        return vector::LoadOp::create(b, b.vector, rhsMemory, at);
+      };
+      TileOperands operands{left, right, nullptr};
+      SmallVector<Value> sums = emitTileSums(b, shape, depth.size, operands);
+      TileOutput output;
+      output.row = b.add(rows.from, row);
+      output.column = b.add(columns.from, panel);
+      output.rowsLeft = exact ? Value() : b.sub(rows.size, row);
+      output.columnsLeft =
+          isMultiple(b.columns, width) ? Value() : b.sub(columns.size, panel);
+      output.first = b.overwrites ? b.less(depth.from, b.index(1)) : Value();
+      emitTileStore(b, shape, sums, output);
     });
-    b.when(b.less(end, rows.size),
-           [&] { emitTile(kSmall, end, rows, panel, columns, depth); });
   });
 }
 
-void PackedEmitter::emitTile(int64_t tileRows, Value row, Span rows,
-                             Value panel, Span columns, Span depth) {
-  int64_t width = panelWidth(b.blocking);
-  int64_t stride = lhsStride(b.blocking);
-  Value lhsAt = b.mul(row, stride);
-  Value rhsAt = b.mul(panel, panelDepth(b.blocking));
-  SmallVector<Value> zeros(tileRows * vectors, b.zeros());
-  SmallVector<Value> sums =
-      b.loop(b.index(0), depth.size, kUnroll, zeros,
-             [&](Value k0, ValueRange carried) {
-               SmallVector<Value> sums(carried);
-               for (int64_t u = 0; u < kUnroll; ++u) {
-                 Value k = b.add(k0, u);
-                 Value from = b.add(rhsAt, b.mul(k, width));
-                 SmallVector<Value> right;
-                 for (int64_t v = 0; v < vectors; ++v) {
-                   right.push_back(vector::LoadOp::create(
-                       b, b.vector, rhsMemory, b.add(from, v * lanes)));
-                 }
-                 Value left = b.add(lhsAt, k);
-                 for (int64_t i = 0; i < tileRows; ++i) {
-                   Value factor = b.splat(memref::LoadOp::create(
-                       b, lhsMemory, ValueRange{b.add(left, i * stride)}));
-                   for (int64_t v = 0; v < vectors; ++v) {
-                     Value &sum = sums[i * vectors + v];
-                     sum = b.multiplyAdd(factor, right[v], sum);
-                   }
-                 }
-               }
-               return sums;
-             });
-  storeTile(tileRows, sums, row, rows, panel, columns, depth);
-}
-
-void PackedEmitter::storeTile(int64_t tileRows, ArrayRef<Value> sums, Value row,
-                              Span rows, Value panel, Span columns,
-                              Span depth) {
-  Value first = b.overwrites ? b.less(depth.from, b.index(1)) : Value();
-  auto storeRows = [&](bool masked) {
-    SmallVector<Value> masks(vectors), oldMasks(vectors);
-    for (int64_t v = 0; v < vectors && masked; ++v) {
-      Value length = b.sub(columns.size, b.add(panel, v * lanes));
-      masks[v] = oldMasks[v] = b.mask(length);
-      if (first) {
-        oldMasks[v] =
-            b.mask(arith::SelectOp::create(b, first, b.index(0), length));
-      }
-    }
-    auto storeRow = [&](int64_t i, bool adds) {
-      Value m = b.add(b.add(rows.from, row), i);
-      for (int64_t v = 0; v < vectors; ++v) {
-        Value n = b.add(b.add(columns.from, panel), v * lanes);
-        Value sum = sums[i * vectors + v];
-        if (adds) {
-          sum = b.plus(b.loadOut(m, n, /*vectors=*/true, oldMasks[v]), sum);
-        }
-        b.storeOut(sum, m, n, masks[v]);
-      }
-    };
-    for (int64_t i = 0; i < tileRows; ++i) {
-      b.when(b.less(b.add(row, i), rows.size), [&] {
-        if (masked || !first) {
-          storeRow(i, /*adds=*/true);
-        } else {
-          b.when(
-              first, [&] { storeRow(i, /*adds=*/false); },
-              [&] { storeRow(i, /*adds=*/true); });
-        }
-      });
-    }
-  };
-  bool full = isMultiple(b.columns, panelWidth(b.blocking));
-  if (full || b.storesMasked()) {
-    storeRows(/*masked=*/!full);
-    return;
-  }
-  Value end = b.add(panel, panelWidth(b.blocking));
-  b.when(
-      b.less(columns.size, end), [&] { storeRows(/*masked=*/true); },
-      [&] { storeRows(/*masked=*/false); });
-}
-
-void kvern::emitPackedProduct(ProductBuilder &b, Value lhsMemory,
-                              Value rhsMemory) {
-  PackedEmitter(b, lhsMemory, rhsMemory).emit();
+void kvern::emitPackedProduct(ProductBuilder &b, AllocateScratch allocate) {
+  PackedEmitter(b, allocate).emit();
 }

@@ -57,37 +57,45 @@ Value ProductBuilder::min(Value a, Value b) {
 Value ProductBuilder::less(Value a, Value b) {
   return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
 }
+Value ProductBuilder::equal(Value a, Value b) {
+  return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
+}
+Value ProductBuilder::select(Value condition, Value a, Value b) {
+  return createOrFold<arith::SelectOp>(condition, a, b);
+}
+Value ProductBuilder::boolean(bool value) {
+  return arith::ConstantOp::create(*this, getBoolAttr(value));
+}
 Value ProductBuilder::roundUp(Value a, int64_t multiple) {
-  // Sizes are not negative, multiples are powers of two or 1.
-  Value bumped = add(a, multiple - 1);
-  return createOrFold<arith::AndIOp>(bumped, index(-multiple));
+  return roundDown(add(a, multiple - 1), multiple);
+}
+Value ProductBuilder::roundDown(Value a, int64_t multiple) {
+  return multiple == 1 ? a : createOrFold<arith::AndIOp>(a, index(-multiple));
 }
 Value ProductBuilder::zeros() {
   return arith::ConstantOp::create(*this, getZeroAttr(vector));
 }
 
 void ProductBuilder::loop(Value from, Value to, int64_t step, Loop body) {
-  scf::ForOp::create(
-      *this, from, to, index(step), ValueRange(),
-      [&](OpBuilder &nested, Location loc, Value iv, ValueRange) {
-        InsertionGuard guard(*this);
-        setInsertionPointToEnd(nested.getInsertionBlock());
-        body(iv);
-        scf::YieldOp::create(*this);
-      });
+  loop(from, to, index(step), body);
+}
+
+void ProductBuilder::loop(Value from, Value to, Value step, Loop body) {
+  auto loop = scf::ForOp::create(*this, from, to, step);
+  InsertionGuard guard(*this);
+  setInsertionPoint(loop.getBody()->getTerminator());
+  body(loop.getInductionVar());
 }
 
 SmallVector<Value> ProductBuilder::loop(Value from, Value to, int64_t step,
                                         ValueRange init, SummingLoop body) {
-  auto result = scf::ForOp::create(
-      *this, from, to, index(step), init,
-      [&](OpBuilder &nested, Location loc, Value iv, ValueRange carried) {
-        InsertionGuard guard(*this);
-        setInsertionPointToEnd(nested.getInsertionBlock());
-        SmallVector<Value> next = body(iv, carried);
-        scf::YieldOp::create(*this, next);
-      });
-  return SmallVector<Value>(result.getResults());
+  auto loop = scf::ForOp::create(*this, from, to, index(step), init);
+  InsertionGuard guard(*this);
+  setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> next =
+      body(loop.getInductionVar(), loop.getRegionIterArgs());
+  scf::YieldOp::create(*this, next);
+  return SmallVector<Value>(loop.getResults());
 }
 
 void ProductBuilder::when(Value condition, llvm::function_ref<void()> then,
@@ -198,6 +206,33 @@ Value ProductBuilder::loadVector(unsigned operand, Value mn, Value k,
     loaded = vector::LoadOp::create(*this, type, memory, indices);
   }
   return extend(operand, loaded);
+}
+
+Value ProductBuilder::loadPanel(Value panel, Value k, int64_t v) {
+  unsigned rhs = product.rhs;
+  Value memory = product.op->getOperand(rhs);
+  auto type =
+      VectorType::get({blocking.lanes}, getElementTypeOrSelf(memory.getType()));
+  SmallVector<Value> indices = address(rhs, Value(), Value(), k);
+  indices[indices.size() - 3] = panel;
+  indices.back() = index(v * blocking.lanes);
+  return extend(rhs, vector::LoadOp::create(*this, type, memory, indices));
+}
+
+void ProductBuilder::prefetchPanel(Value panel, Value k) {
+  constexpr int64_t kLineBytes = 64;
+  unsigned rhs = product.rhs;
+  Value memory = product.op->getOperand(rhs);
+  int64_t bytes =
+      getElementTypeOrSelf(memory.getType()).getIntOrFloatBitWidth() / 8;
+  for (int64_t at = 0; at < product.panel * bytes; at += kLineBytes) {
+    SmallVector<Value> indices = address(rhs, Value(), Value(), k);
+    indices[indices.size() - 3] = panel;
+    indices.back() = index(at / bytes);
+    // Into the second cache: the first one is in use.
+    memref::PrefetchOp::create(*this, memory, indices, /*isWrite=*/false,
+                               /*localityHint=*/2, /*isDataCache=*/true);
+  }
 }
 
 Value ProductBuilder::loadOut(Value m, Value n, bool vectors, Value mask) {

@@ -4,25 +4,13 @@
 #define KVERN_LIB_CODEGEN_PRODUCTBUILDER_H
 
 #include "lib/Codegen/Contraction.h"
+#include "lib/Codegen/KnownMultiples.h"
+#include "lib/Codegen/ProductBlocking.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace kvern {
-
-/// Sizes of register and cache blocks, in elements of the accumulator.
-struct ProductBlocking {
-  /// Elements of a vector register.
-  int64_t lanes = 0;
-  /// Vectors of a register tile's row, and rows of the largest register tile.
-  int64_t vectors = 2;
-  int64_t tileRows = 0;
-  /// Bits of the smallest element that the machine loads masked, and that it
-  /// stores masked without loss.
-  int64_t maskedLoadBits = 0, maskedStoreBits = 0;
-  /// Rows and columns of a packed block, and elements of the summed axis.
-  int64_t blockRows = 0, blockColumns = 0, blockDepth = 0;
-};
 
 /// Emits code for one matrix product on buffers.
 class ProductBuilder : public mlir::ImplicitLocOpBuilder {
@@ -52,13 +40,19 @@ public:
   mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value min(mlir::Value a, mlir::Value b);
   mlir::Value less(mlir::Value a, mlir::Value b);
+  mlir::Value equal(mlir::Value a, mlir::Value b);
+  mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
+  mlir::Value boolean(bool value);
+  /// Multiples are powers of two.
   mlir::Value roundUp(mlir::Value a, int64_t multiple);
+  mlir::Value roundDown(mlir::Value a, int64_t multiple);
   mlir::Value zeros();
 
   using Loop = llvm::function_ref<void(mlir::Value)>;
   using SummingLoop = llvm::function_ref<llvm::SmallVector<mlir::Value>(
       mlir::Value, mlir::ValueRange)>;
   void loop(mlir::Value from, mlir::Value to, int64_t step, Loop body);
+  void loop(mlir::Value from, mlir::Value to, mlir::Value step, Loop body);
   llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to,
                                       int64_t step, mlir::ValueRange init,
                                       SummingLoop body);
@@ -67,6 +61,12 @@ public:
 
   /// Whether consecutive indices of loop `dim` are consecutive in memory.
   bool isContiguous(unsigned operand, std::optional<unsigned> dim);
+
+  /// Vector `v` of row `k` of a panel of packed rhs, as accumulator elements.
+  mlir::Value loadPanel(mlir::Value panel, mlir::Value k, int64_t v);
+  /// Starts to read the line in which row `k` of a panel starts, and those of
+  /// the rest of the row.
+  void prefetchPanel(mlir::Value panel, mlir::Value k);
 
   bool loadsMasked(unsigned operand);
   bool storesMasked();
@@ -97,21 +97,22 @@ private:
   mlir::Value extend(unsigned operand, mlir::Value value);
 };
 
-/// Emits the product for many rows: packs blocks of both inputs, so that a
-/// register tile reads them in order.
+/// Allocates elements of the accumulator, for the time of the kernel.
+using AllocateScratch = llvm::function_ref<mlir::Value(int64_t)>;
+
+/// Emits the product with a plain rhs for many rows: packs blocks of both
+/// inputs, so that a register tile reads them in order.
 ///
 ///   for each block of columns, of the summed axis:
 ///     pack rhs as [panel][k][vectors * lanes]
 ///     for each block of rows:
 ///       pack lhs as [row][k]
 ///       for each panel, for each register tile: sum over k, add to the output
-///
-/// `lhsMemory` and `rhsMemory` are one-dimensional, of `packedLhsSize` and
-/// `packedRhsSize` elements.
-void emitPackedProduct(ProductBuilder &b, mlir::Value lhsMemory,
-                       mlir::Value rhsMemory);
-int64_t packedLhsSize(const ProductBlocking &blocking);
-int64_t packedRhsSize(const ProductBlocking &blocking);
+void emitPackedProduct(ProductBuilder &b, AllocateScratch allocate);
+
+/// Emits the product with rhs in panels: the same, without packing rhs. Up to
+/// 4 rows read several panels at once.
+void emitPanelProduct(ProductBuilder &b, AllocateScratch allocate);
 
 /// Emits the product for few rows, where reading rhs once is what it costs.
 /// Fails when no input axis is contiguous the way that it needs.

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Matrix products with a rhs that lies in panels: it is read in place.
+//
+// Up to 4 rows: all of lhs is used at once, and several panels are read side by
+// side, each from start to end. More rows:
+//
+//   for each block of the summed axis, of rows:
+//     pack lhs, unless its rows lie well
+//     for each panel, for each register tile:
+//       sum over k while the next part of rhs is on its way; add to the output
+#include "lib/Codegen/LhsRows.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace kvern;
+
+/// Rows up to which several panels are read at once.
+static constexpr int64_t kStreamedRows = 4;
+/// Bytes between a prefetch and the use, in a panel that is read once.
+static constexpr int64_t kAheadBytes = 4096;
+
+namespace {
+class PanelEmitter {
+public:
+  PanelEmitter(ProductBuilder &b, AllocateScratch allocate)
+      : b(b), allocate(allocate), width(b.blocking.panelColumns()),
+        panels(b.createOrFold<arith::DivUIOp>(b.add(b.columns, width - 1),
+                                              b.index(width))) {}
+
+  void emit();
+
+private:
+  void emitFewRows();
+  /// Rows in [rows - 1, rows], or exactly `rows`.
+  void emitStreams(LhsRows &lhs, int64_t rows, bool exact);
+  void emitBlocks();
+  /// A row of a panel.
+  struct PanelRow {
+    Value panel, k;
+  };
+  PanelRow rowAfter(Value panel, Span depth);
+  void emitPanel(LhsRows &lhs, Value panel, Span rows, Span depth,
+                 PanelRow next);
+
+  int64_t streams(int64_t rows) const;
+  int64_t aheadRows() const {
+    Type type = b.product.op->getOperand(b.product.rhs).getType();
+    return kAheadBytes * 8 /
+           (width * getElementTypeOrSelf(type).getIntOrFloatBitWidth());
+  }
+  /// Columns from the first of `panel`; null if all panels are full.
+  Value columnsLeft(Value panel) {
+    return isMultiple(b.columns, width) ? Value()
+                                        : b.sub(b.columns, b.mul(panel, width));
+  }
+
+  ProductBuilder &b;
+  AllocateScratch allocate;
+  const int64_t width;
+  Value panels;
+};
+} // namespace
+
+/// Panels side by side that the registers hold sums of.
+int64_t PanelEmitter::streams(int64_t rows) const {
+  int64_t vectors = b.blocking.vectors;
+  int64_t most = (b.blocking.registers - rows - vectors) / (rows * vectors);
+  int64_t count = kPanelStreams;
+  while (count > std::max<int64_t>(most, 1)) {
+    count /= 2;
+  }
+  return count;
+}
+
+void PanelEmitter::emit() {
+  std::optional<int64_t> rows = getConstantIntValue(b.rows);
+  bool canStream =
+      LhsRows::isReadable(b) || getConstantIntValue(b.depth).has_value();
+  if (!canStream || (rows && *rows > kStreamedRows)) {
+    emitBlocks();
+  } else if (rows) {
+    emitFewRows();
+  } else {
+    b.when(
+        b.less(b.rows, b.index(kStreamedRows + 1)), [&] { emitFewRows(); },
+        [&] { emitBlocks(); });
+  }
+}
+
+void PanelEmitter::emitFewRows() {
+  std::optional<int64_t> depth = getConstantIntValue(b.depth);
+  LhsRows lhs(b, kStreamedRows, depth.value_or(0));
+  LhsRows::isReadable(b) ? lhs.readInPlace() : lhs.readPacked(allocate);
+  lhs.select({b.index(0), b.rows}, {b.index(0), b.depth});
+  if (std::optional<int64_t> rows = getConstantIntValue(b.rows)) {
+    if (*rows > 0) {
+      emitStreams(lhs, *rows, /*exact=*/true);
+    }
+    return;
+  }
+  auto choice = scf::IndexSwitchOp::create(
+      b, TypeRange(), b.rows, ArrayRef<int64_t>{0, 1, 2}, /*caseRegions=*/3);
+  OpBuilder::InsertionGuard guard(b);
+  auto fill = [&](Region &region, int64_t rows) {
+    b.setInsertionPointToStart(&region.emplaceBlock());
+    if (rows > 0) {
+      emitStreams(lhs, rows, /*exact=*/rows <= 2);
+    }
+    scf::YieldOp::create(b);
+  };
+  fill(choice.getDefaultRegion(), kStreamedRows);
+  for (auto [rows, region] : llvm::enumerate(choice.getCaseRegions())) {
+    fill(region, rows);
+  }
+}
+
+void PanelEmitter::emitStreams(LhsRows &lhs, int64_t rows, bool exact) {
+  auto emitGroup = [&](Value first, int64_t count) {
+    TileShape shape{rows, count, b.blocking.vectors,
+                    rows * count >= 4 ? kTileUnroll / 2 : kTileUnroll};
+    TileOperands operands;
+    auto left = [&](int64_t row, Value k) {
+      return lhs.load(b.index(0), row, k,
+                      /*clamped=*/!exact && row == rows - 1);
+    };
+    auto right = [&](int64_t panel, int64_t v, Value k) {
+      return b.loadPanel(b.add(first, panel), k, v);
+    };
+    auto prefetch = [&](Value k) {
+      b.prefetchPanel(first, b.add(k, aheadRows()));
+    };
+    operands.left = left;
+    operands.right = right;
+    if (count == 1) {
+      operands.prefetch = prefetch;
+    }
+    SmallVector<Value> sums = emitTileSums(b, shape, b.depth, operands);
+    TileOutput output;
+    output.row = b.index(0);
+    output.column = b.mul(first, width);
+    output.rowsLeft = exact ? Value() : b.rows;
+    output.columnsLeft = columnsLeft(first);
+    output.first = b.overwrites ? b.boolean(true) : Value();
+    emitTileStore(b, shape, sums, output);
+  };
+  int64_t count = streams(rows);
+  Value done = b.roundDown(panels, count);
+  b.loop(b.index(0), done, count,
+         [&](Value panel) { emitGroup(panel, count); });
+  if (!isMultiple(panels, count)) {
+    b.loop(done, panels, 1, [&](Value panel) { emitGroup(panel, 1); });
+  }
+}
+
+/// What is read after this part of `panel`: the same rows of the next panel; at
+/// the end the next rows of the first one, or all of the panel that follows.
+PanelEmitter::PanelRow PanelEmitter::rowAfter(Value panel, Span depth) {
+  Value following = b.add(panel, 1), end = b.add(depth.from, depth.size);
+  Value isLast = b.equal(following, panels);
+  Value lastDepth = b.equal(end, b.depth);
+  Value wrapped = b.select(lastDepth, following, b.index(0));
+  Value wrappedFrom = b.select(lastDepth, b.index(0), end);
+  return {b.select(isLast, wrapped, following),
+          b.select(isLast, wrappedFrom, depth.from)};
+}
+
+void PanelEmitter::emitBlocks() {
+  const ProductBlocking &blocking = b.blocking;
+  LhsRows lhs(b, blocking.blockRows, blocking.blockDepth);
+  Value block = b.index(blocking.blockDepth);
+  // With one tile of rows each panel is read once, from start to end.
+  Value once;
+  if (LhsRows::suitsCache(b)) {
+    lhs.readInPlace();
+    once = b.less(b.rows, b.index(blocking.tileRows + 1));
+    block = b.select(once, b.depth, block);
+  } else {
+    lhs.readPacked(allocate);
+  }
+  forEachBlock(b, b.depth, block, [&](Span depth) {
+    forEachBlock(b, b.rows, b.index(blocking.blockRows), [&](Span rows) {
+      lhs.select(rows, depth);
+      b.loop(b.index(0), panels, 1, [&](Value panel) {
+        PanelRow next = rowAfter(panel, depth);
+        if (once) {
+          next.panel = b.select(once, panel, next.panel);
+          next.k = b.select(once, b.index(aheadRows()), next.k);
+        }
+        emitPanel(lhs, panel, rows, depth, next);
+      });
+    });
+  });
+}
+
+void PanelEmitter::emitPanel(LhsRows &lhs, Value panel, Span rows, Span depth,
+                             PanelRow next) {
+  forEachRowTile(b, rows.size, [&](int64_t tileRows, Value row, bool exact) {
+    bool largest = tileRows == b.blocking.tileRows && exact;
+    TileShape shape{tileRows, 1, b.blocking.vectors,
+                    largest || tileRows <= 4 ? kTileUnroll : kTileUnroll / 2};
+    auto left = [&](int64_t i, Value k) {
+      return lhs.load(row, i, k, /*clamped=*/!exact && i == tileRows - 1);
+    };
+    auto right = [&](int64_t, int64_t v, Value k) {
+      return b.loadPanel(panel, b.add(depth.from, k), v);
+    };
+    auto prefetch = [&](Value k) {
+      b.prefetchPanel(next.panel, b.add(next.k, k));
+    };
+    TileOperands operands{left, right, prefetch};
+    SmallVector<Value> sums = emitTileSums(b, shape, depth.size, operands);
+    TileOutput output;
+    output.row = b.add(rows.from, row);
+    output.column = b.mul(panel, width);
+    output.rowsLeft = exact ? Value() : b.sub(rows.size, row);
+    output.columnsLeft = columnsLeft(panel);
+    output.first = b.overwrites ? b.less(depth.from, b.index(1)) : Value();
+    emitTileStore(b, shape, sums, output);
+  });
+}
+
+void kvern::emitPanelProduct(ProductBuilder &b, AllocateScratch allocate) {
+  PanelEmitter(b, allocate).emit();
+}

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The innermost part of a matrix product: a tile of the output in registers.
+#include "lib/Codegen/RegisterTile.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+using namespace mlir;
+using namespace kvern;
+
+SmallVector<Value> kvern::emitTileSums(ProductBuilder &b, TileShape shape,
+                                       Value depth,
+                                       const TileOperands &operands) {
+  int64_t width = shape.vectorsPerRow();
+  auto step = [&](Value k, SmallVector<Value> &sums) {
+    if (operands.prefetch) {
+      operands.prefetch(k);
+    }
+    // Factors of few rows stay in registers while panels go by.
+    SmallVector<Value> factors;
+    auto factor = [&](int64_t row) -> Value {
+      if (shape.panels == 1) {
+        return b.splat(operands.left(row, k));
+      }
+      if (row == static_cast<int64_t>(factors.size())) {
+        factors.push_back(b.splat(operands.left(row, k)));
+      }
+      return factors[row];
+    };
+    for (int64_t panel = 0; panel < shape.panels; ++panel) {
+      SmallVector<Value> right;
+      for (int64_t v = 0; v < shape.vectors; ++v) {
+        right.push_back(operands.right(panel, v, k));
+      }
+      for (int64_t row = 0; row < shape.rows; ++row) {
+        Value left = factor(row);
+        for (int64_t v = 0; v < shape.vectors; ++v) {
+          Value &sum = sums[row * width + panel * shape.vectors + v];
+          sum = b.multiplyAdd(left, right[v], sum);
+        }
+      }
+    }
+  };
+  auto loop = [&](Value from, Value to, int64_t unroll, ValueRange init) {
+    return b.loop(from, to, unroll, init, [&](Value k, ValueRange carried) {
+      SmallVector<Value> sums(carried);
+      for (int64_t u = 0; u < unroll; ++u) {
+        step(b.add(k, u), sums);
+      }
+      return sums;
+    });
+  };
+  SmallVector<Value> sums(shape.rows * width, b.zeros());
+  if (shape.padded || isMultiple(depth, shape.unroll)) {
+    return loop(b.index(0), depth, shape.unroll, sums);
+  }
+  Value done = b.roundDown(depth, shape.unroll);
+  sums = loop(b.index(0), done, shape.unroll, sums);
+  return loop(done, depth, 1, sums);
+}
+
+/// Whether sums are added to what is there already: decided here, by a branch,
+/// or by a mask that then is all zeros.
+static void emitStoreRow(ProductBuilder &b, ArrayRef<Value> sums,
+                         ArrayRef<Value> masks, ArrayRef<Value> oldMasks,
+                         Value first, const TileOutput &output, int64_t row) {
+  Value m = b.add(output.row, row);
+  auto store = [&](bool adds) {
+    for (auto [j, value] : llvm::enumerate(sums)) {
+      Value n = b.add(output.column, j * b.blocking.lanes);
+      Value sum = value;
+      if (adds) {
+        sum = b.plus(b.loadOut(m, n, /*vectors=*/true, oldMasks[j]), sum);
+      }
+      b.storeOut(sum, m, n, masks[j]);
+    }
+  };
+  std::optional<int64_t> known = first ? getConstantIntValue(first) : 0;
+  if (known) {
+    store(/*adds=*/*known == 0);
+  } else if (masks.front()) {
+    store(/*adds=*/true);
+  } else {
+    b.when(
+        first, [&] { store(/*adds=*/false); }, [&] { store(/*adds=*/true); });
+  }
+}
+
+void kvern::emitTileStore(ProductBuilder &b, TileShape shape,
+                          ArrayRef<Value> sums, const TileOutput &output) {
+  int64_t width = shape.vectorsPerRow(), lanes = b.blocking.lanes;
+  auto storeRows = [&](bool masked) {
+    SmallVector<Value> masks(width), oldMasks(width);
+    for (int64_t j = 0; j < width && masked; ++j) {
+      Value length = b.sub(output.columnsLeft, b.index(j * lanes));
+      masks[j] = oldMasks[j] = b.mask(length);
+      if (output.first) {
+        oldMasks[j] = b.mask(
+            b.createOrFold<arith::SelectOp>(output.first, b.index(0), length));
+      }
+    }
+    for (int64_t row = 0; row < shape.rows; ++row) {
+      auto storeRow = [&] {
+        emitStoreRow(b, sums.slice(row * width, width), masks, oldMasks,
+                     output.first, output, row);
+      };
+      if (output.rowsLeft && row >= shape.rows - output.uncertainRows) {
+        b.when(b.less(b.index(row), output.rowsLeft), storeRow);
+      } else {
+        storeRow();
+      }
+    }
+  };
+  bool fits = !output.columnsLeft;
+  if (fits || b.storesMasked()) {
+    storeRows(/*masked=*/!fits);
+    return;
+  }
+  b.when(
+      b.less(output.columnsLeft, b.index(width * lanes)),
+      [&] { storeRows(/*masked=*/true); },
+      [&] { storeRows(/*masked=*/false); });
+}
+
+void kvern::forEachRowTile(
+    ProductBuilder &b, Value rows,
+    llvm::function_ref<void(int64_t, Value, bool)> body) {
+  int64_t tile = b.blocking.tileRows;
+  Value done = b.mul(b.createOrFold<arith::DivUIOp>(rows, b.index(tile)), tile);
+  std::optional<int64_t> known = getConstantIntValue(rows);
+  if (!known || *known >= tile) {
+    b.loop(b.index(0), done, tile,
+           [&](Value row) { body(tile, row, /*exact=*/true); });
+  }
+  if (known) {
+    if (int64_t left = *known % tile) {
+      body(left + left % 2, done, /*exact=*/left % 2 == 0);
+    }
+    return;
+  }
+  SmallVector<int64_t> cases;
+  for (int64_t half = 1; half <= tile / 2; ++half) {
+    cases.push_back(half);
+  }
+  Value halves =
+      b.createOrFold<arith::DivUIOp>(b.add(b.sub(rows, done), 1), b.index(2));
+  auto choice =
+      scf::IndexSwitchOp::create(b, TypeRange(), halves, cases, cases.size());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
+  scf::YieldOp::create(b);
+  for (auto [half, region] : llvm::zip(cases, choice.getCaseRegions())) {
+    b.setInsertionPointToStart(&region.emplaceBlock());
+    body(2 * half, done, /*exact=*/false);
+    scf::YieldOp::create(b);
+  }
+}
+
+void kvern::forEachBlock(ProductBuilder &b, Value size, Value block,
+                         llvm::function_ref<void(Span)> body) {
+  auto span = [&](Value from) {
+    body({from, b.min(b.sub(size, from), block)});
+  };
+  std::optional<int64_t> all = getConstantIntValue(size),
+                         most = getConstantIntValue(block);
+  if (all && most && *all <= *most) {
+    body({b.index(0), size});
+  } else {
+    b.loop(b.index(0), size, block, span);
+  }
+}
