@@ -302,6 +302,11 @@ LogicalResult LoopAttentionOp::verify() {
     return emitOpError("expected a mask_variant that there is, but got '")
            << getMaskVariant() << "'";
   }
+  // loop_attention_c4
+  if (!getSizes().empty() && getSizes().size() != 3) {
+    return emitOpError("expected no sizes or three, but got ")
+           << getSizes().size();
+  }
   return success();
 }
 

@@ -163,13 +163,15 @@ def Kvern_LoopAttentionOp
   let summary = "Scaled dot-product attention on tensors or memrefs";
   let description = [{
     `kvern.attention`, or with offsets `kvern.ragged_attention`, whose axes and
-    attributes it has.
+    attributes it has. `sizes` may give batch, queries and keys as values that
+    the caller of the kernel knows too.
 
     Constraints:
 
     - loop_attention_c1: q, k, v and the result have rank 4, with offsets 3
     - loop_attention_c2: the last two sizes are static, and fit each other
     - loop_attention_c3: `mask_variant` is one that there is
+    - loop_attention_c4: there are no `sizes` or three
 
     ```mlir
     %4 = kvern.loop.attention ins(%0, %1, %2) outs(%3) {mask_variant = "causal", scale = 1.250000e-01 : f64} : (tensor<2x?x8x64xf32>, tensor<2x?x2x64xf32>, tensor<2x?x2x64xf32>, tensor<2x?x8x64xf32>) -> tensor<2x?x8x64xf32>
@@ -179,14 +181,16 @@ def Kvern_LoopAttentionOp
       Kvern_LoopOperand:$v, Optional<Kvern_LoopOperand>:$mask,
       Optional<Kvern_LoopOperand>:$sinks,
       Optional<Kvern_LoopOperand>:$q_offsets,
-      Optional<Kvern_LoopOperand>:$k_offsets, Kvern_LoopOperand:$init,
+      Optional<Kvern_LoopOperand>:$k_offsets, Variadic<Index>:$sizes,
+      Kvern_LoopOperand:$init,
       F64Attr:$scale, DefaultValuedStrAttr<StrAttr, "null">:$mask_variant,
       DefaultValuedAttr<I64Attr, "0">:$window,
       DefaultValuedAttr<F64Attr, "0.0">:$softcap);
   let assemblyFormat = [{
     `ins` `(` $q `,` $k `,` $v `)` (`mask` `(` $mask^ `)`)?
     (`sinks` `(` $sinks^ `)`)?
-    (`offsets` `(` $q_offsets^ `,` $k_offsets `)`)? `outs` `(` $init `)`
+    (`offsets` `(` $q_offsets^ `,` $k_offsets `)`)? (`sizes` `(` $sizes^ `)`)?
+    `outs` `(` $init `)`
     attr-dict `:` functional-type(operands, results)
   }];
 }

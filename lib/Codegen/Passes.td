@@ -17,6 +17,8 @@ def FuseElementwise : Pass<"kvern-fuse-elementwise", "::mlir::func::FuncOp"> {
     - the consumer reads each element once, or the producer is cheap;
     - the consumer is the only one, or the producer only moves elements.
 
+    A map that a reduction reads element by element, and others read too, is
+    computed by the loop that reduces it: one generic with both results.
     An elementwise consumer of a matrix product that reads it element by element
     then computes in the product's output, so that no temporary is needed.
 
@@ -179,6 +181,81 @@ def LowerContraction : Pass<"kvern-lower-contraction", "::mlir::func::FuncOp"> {
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
+def LowerAttention : Pass<"kvern-lower-attention", "::mlir::func::FuncOp"> {
+  let summary = "Lower attention and rotary positions to loops over vectors";
+  let description = [{
+    Lowers `kvern.loop.attention` on buffers:
+
+    - More than 16 rows, a row being a query of a head: blocks of rows in
+      parallel. Keys and values are packed block by block, heads that share them
+      are rows of one block, and what no row sees is skipped.
+    - Few rows: chunks of keys in parallel, which are combined in their order.
+      Keys and values are read once, as they are stored.
+    - With offsets: sequences in parallel, each in one of these ways.
+
+    The number of rows is tested at run time if it has to be. The softmax is
+    computed block by block, with the exponential function expanded. Also lowers
+    `kvern.loop.rope`: blocks of tokens in parallel.
+
+    Precondition: buffers with contiguous rows. Guarantee: no `kvern.loop` op is
+    left; parallel loops are `scf.forall`; temporaries are of constant size, or
+    depend on `sizes`. Example: `test/Codegen/lower-attention.mlir`.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256",
+           "Width of a vector register">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16",
+           "Number of vector registers">,
+    Option<"l1Bytes", "l1-bytes", "int64_t", "32768",
+           "Size of the first data cache">,
+    Option<"l2Bytes", "l2-bytes", "int64_t", "524288",
+           "Size of the second cache">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
+def LowerQuantizedProduct
+    : Pass<"kvern-lower-quantized-product", "::mlir::func::FuncOp"> {
+  let summary = "Lower products with quantized weights to loops over vectors";
+  let description = [{
+    Lowers `kvern.loop.quantized_product` on buffers, a block of rows at a time:
+
+    - `exact`, few rows: weights are widened to `f32` in registers while they are
+      read, four panels of columns side by side for one row.
+    - `exact`, from `decoded-rows` rows on: a panel is widened to memory once, and
+      multiplied with tiles of rows.
+    - `int8`: activations are rounded group by group; products of bytes are added
+      by the instructions named by `dot`, and scaled once a group.
+
+    The number of rows is tested at run time if it has to be; rows that do not
+    fill a tile run in tiles of smaller powers of two. The last run of panels
+    may compute columns again. The end of the columns is masked.
+
+    Precondition: buffers with contiguous rows. Guarantee: memory for activations
+    and panels is allocated in the entry block, of constant size.
+    Example: `test/Codegen/lower-quantized-product.mlir`.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256",
+           "Width of a vector register">,
+    Option<"dot", "dot", "std::string", "\"none\"",
+           "Instructions for products of bytes: none, maddubs, vnni, neon">,
+    Option<"tileRows", "tile-rows", "int64_t", "4",
+           "Rows of the largest register tile, a power of two">,
+    Option<"decodedRows", "decoded-rows", "int64_t", "8",
+           "Rows from which on a panel of weights is widened first">,
+    Option<"blockRows", "block-rows", "int64_t", "64",
+           "Rows that are prepared at a time">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def LowerLinalg : Pass<"kvern-lower-linalg", "::mlir::func::FuncOp"> {
   let summary = "Lower linalg on buffers to loops over vectors";
   let description = [{
@@ -253,13 +330,15 @@ def ExposeScratch : Pass<"kvern-expose-scratch", "::mlir::ModuleOp"> {
 def ExpandMath : Pass<"kvern-expand-math"> {
   let summary = "Expand functions of f32 into arithmetic that vectorizes";
   let description = [{
-    `math.exp`, `log`, `log2`, `sin` and `cos` of f32, scalars and vectors, become
-    polynomials within 2 units in the last place, as do `tanh`, `erf`, `expm1`,
-    `log1p`, `asin` and `acos` within 7, by upstream's expansions. Denormals,
-    infinities and NaN are kept. Beyond 2^50 the angle of `sin` and `cos` counts
-    as 0. Extension from and rounding to bf16 become integer arithmetic, so that
-    no run-time library is called, and divisions that round up or down become
-    plain ones. All else, f64 among it, is left for calls of libm.
+    `math.exp`, `expm1`, `log`, `log2`, `log1p`, `sin`, `cos`, `tanh`, `erf`,
+    `atanh` and `powf` of f32, scalars and vectors, become polynomials without
+    branches, `asin` and `acos` by upstream's expansions; docs/numerics.md has
+    the errors. With the flag `afn`, `tanh` and `erf` become shorter quotients of
+    polynomials. Denormals, infinities and NaN are kept. Beyond 2^50 the angle of
+    `sin` and `cos` counts as 0. Extension from and rounding to bf16 become
+    integer arithmetic, so that no run-time library is called, and divisions that
+    round up or down become plain ones. All else, f64 among it, is left for calls
+    of libm.
 
     Example: `test/Codegen/expand-math.mlir`.
   }];

@@ -12,6 +12,17 @@
 
 using namespace mlir;
 
+/// The figures of a target, as options of a pass.
+template <typename Options>
+static Options withTarget(const kvern::CpuTarget &target) {
+  Options options;
+  options.vectorBits = target.vectorBits;
+  options.vectorRegisters = target.vectorRegisters;
+  options.l1Bytes = target.l1Bytes;
+  options.l2Bytes = target.l2Bytes;
+  return options;
+}
+
 void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
                                    const CpuTarget &target) {
   OpPassManager &funcPM = modulePM.nest<func::FuncOp>();
@@ -21,7 +32,7 @@ void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
   funcPM.addPass(createCanonicalizerPass());
   funcPM.addPass(createFuseElementwise());
   funcPM.addPass(createCSEPass());
-  funcPM.addPass(createTileAndFuse());
+  funcPM.addPass(createTileAndFuse(withTarget<TileAndFuseOptions>(target)));
   funcPM.addPass(createResolveDims());
   funcPM.addPass(createCanonicalizerPass());
   funcPM.addPass(createCSEPass());
@@ -30,16 +41,28 @@ void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
   funcPM.addPass(createResolveDims());
   funcPM.addPass(createCanonicalizerPass());
   funcPM.addPass(createCSEPass());
+  funcPM.addPass(
+      createLowerAttention(withTarget<LowerAttentionOptions>(target)));
   funcPM.addPass(createHoistAllocations());
 
-  LowerContractionOptions contraction;
-  contraction.vectorBits = target.vectorBits;
-  contraction.vectorRegisters = target.vectorRegisters;
-  funcPM.addPass(createLowerContraction(contraction));
-  funcPM.addPass(createLowerLinalg());
+  funcPM.addPass(
+      createLowerContraction(withTarget<LowerContractionOptions>(target)));
+  LowerQuantizedProductOptions quantized;
+  quantized.vectorBits = target.vectorBits;
+  quantized.dot = target.integerDot;
+  quantized.tileRows = target.vectorRegisters >= 32 ? 8 : 4;
+  funcPM.addPass(createLowerQuantizedProduct(quantized));
+  LowerLinalgOptions loops;
+  loops.vectorBits = target.vectorBits;
+  funcPM.addPass(createLowerLinalg(loops));
   funcPM.addPass(createExpandMath());
-  funcPM.addPass(createLowerAffinePass());
-  funcPM.addPass(createCanonicalizerPass());
-  funcPM.addPass(createCSEPass());
-  funcPM.addPass(createLoopInvariantCodeMotionPass());
+  // What the lowerings allocate in parallel loops.
+  funcPM.addPass(createHoistAllocations());
+
+  modulePM.addPass(createOutlineParallel());
+  OpPassManager &cleanupPM = modulePM.nest<func::FuncOp>();
+  cleanupPM.addPass(createLowerAffinePass());
+  cleanupPM.addPass(createCanonicalizerPass());
+  cleanupPM.addPass(createCSEPass());
+  cleanupPM.addPass(createLoopInvariantCodeMotionPass());
 }

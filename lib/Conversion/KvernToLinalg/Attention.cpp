@@ -35,10 +35,19 @@ struct AttentionConversion : OpConversionPattern<AttentionOp> {
   matchAndRewrite(AttentionOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
     if (Value init = getInit(op, rewriter)) {
+      LoopBuilder loops(rewriter, op);
+      ArrayRef<DimAttr> q =
+          cast<kvern::TensorType>(op.getQ().getType()).getShape();
+      ArrayRef<DimAttr> k =
+          cast<kvern::TensorType>(op.getK().getType()).getShape();
+      SmallVector<Value> sizes;
+      for (DimAttr dim : {q[0], q[1], k[1]}) {
+        sizes.push_back(loops.index(loops.size(dim)));
+      }
       rewriter.replaceOpWithNewOp<LoopAttentionOp>(
           op, init.getType(), adaptor.getQ(), adaptor.getK(), adaptor.getV(),
           adaptor.getMask(), adaptor.getSinks(), /*q_offsets=*/Value(),
-          /*k_offsets=*/Value(), init, op.getScaleAttr(),
+          /*k_offsets=*/Value(), sizes, init, op.getScaleAttr(),
           op.getMaskVariantAttr(), op.getWindowAttr(), op.getSoftcapAttr());
     }
     return success();
@@ -54,8 +63,9 @@ struct RaggedAttentionConversion : OpConversionPattern<RaggedAttentionOp> {
       rewriter.replaceOpWithNewOp<LoopAttentionOp>(
           op, init.getType(), adaptor.getQ(), adaptor.getK(), adaptor.getV(),
           /*mask=*/Value(), adaptor.getSinks(), adaptor.getQOffsets(),
-          adaptor.getKOffsets(), init, op.getScaleAttr(),
-          op.getMaskVariantAttr(), op.getWindowAttr(), op.getSoftcapAttr());
+          adaptor.getKOffsets(), /*sizes=*/ValueRange(), init,
+          op.getScaleAttr(), op.getMaskVariantAttr(), op.getWindowAttr(),
+          op.getSoftcapAttr());
     }
     return success();
   }

@@ -8,6 +8,7 @@ provably so. Every error is a `kvern.errors.GraphError`, which is a ValueError, 
 
 from __future__ import annotations
 
+from kvern.graph.ops.attention import attention, ragged_attention, rope
 from kvern.graph.ops.buffer import buffer_load, buffer_store, buffer_store_slice
 from kvern.graph.ops.constant import constant, range
 from kvern.graph.ops.contraction import matmul, outer
@@ -99,6 +100,7 @@ __all__ = [
     "argmin",
     "assert_same_device",
     "atanh",
+    "attention",
     "avg_pool2d",
     "band_part",
     "broadcast_to",
@@ -152,12 +154,14 @@ __all__ = [
     "pow",
     "prod",
     "qmatmul",
+    "ragged_attention",
     "range",
     "rebind",
     "relu",
     "repeat_interleave",
     "reshape",
     "rms_norm",
+    "rope",
     "round",
     "rsqrt",
     "shape_to_tensor",

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the lowerings of attention share: sequences, masks, softmax.
+//
+// For one sequence and one head of keys and values, the rows of a problem are
+// the pairs (query, head of the group) in that order: row r is query
+// r / group and head r mod group, so that each key is read once for the group.
+#ifndef KVERN_LIB_CODEGEN_ATTENTIONBUILDER_H
+#define KVERN_LIB_CODEGEN_ATTENTIONBUILDER_H
+
+#include "dialect/ops/Attention.h"
+#include "lib/Codegen/RowBuilder.h"
+
+namespace kvern {
+
+/// What of the machine the lowering depends on.
+struct AttentionTarget {
+  int64_t vectorBits = 256;
+  int64_t vectorRegisters = 16;
+};
+
+/// Sizes of register tiles and of blocks, in elements.
+struct AttentionBlocking {
+  explicit AttentionBlocking(const AttentionTarget &target);
+
+  /// Rows of the large and of the small register tile; both are two vectors
+  /// wide.
+  int64_t tileRows, smallTileRows;
+  /// Rows, and keys, of a block that is packed.
+  int64_t blockRows, blockKeys;
+  /// Accumulators of a tile where rows are few.
+  int64_t accumulators;
+  /// Rows up to which keys are streamed, not packed.
+  int64_t fewRows = 16;
+  /// Keys of a streamed block, and of a chunk that is a task of its own.
+  int64_t streamedKeys = 64, chunkKeys = 512;
+};
+
+/// Rows of one operand that belong to one sequence and one head. A source with
+/// other addresses, such as pages, is another `address`.
+struct RowSource {
+  /// The last axis is the row's elements.
+  mlir::Value memory;
+  /// All indices of row `row` but the last.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::Value row)> address;
+};
+
+/// One sequence and one head of keys and values.
+struct Sequence {
+  mlir::Value batch;
+  mlir::Value kvHead;
+  /// How many there are.
+  mlir::Value queries, keys;
+  RowSource k, v;
+  /// Its first query in q and the result; null when they have a batch axis.
+  mlir::Value firstQuery;
+};
+
+/// The keys that a query sees: from `from` to below `to`, within the sequence.
+struct KeyRange {
+  mlir::Value from, to;
+};
+
+/// Emits code for one attention on buffers.
+class AttentionBuilder : public RowBuilder {
+public:
+  AttentionBuilder(LoopAttentionOp op, mlir::OpBuilder &builder,
+                   const AttentionTarget &target);
+
+  LoopAttentionOp op;
+  const AttentionBlocking blocking;
+  const MaskVariant variant;
+  /// Query heads, those that share a head of keys, sizes of a row.
+  const int64_t heads, group, depth, valueDepth;
+
+  /// The sequence of `batch`, or with offsets the one of that number, and one
+  /// head of keys and values.
+  Sequence getSequence(mlir::Value batch, mlir::Value kvHead);
+  /// Batch, queries and keys, where there are no offsets.
+  llvm::SmallVector<mlir::Value> getSizes();
+  /// An offset, at most `total`.
+  mlir::Value getOffset(mlir::Value offsets, mlir::Value at, mlir::Value total);
+  /// Rows of a sequence: its queries times the heads of a group.
+  mlir::Value countRows(const Sequence &sequence) {
+    return mul(sequence.queries, group);
+  }
+  /// The indices, but the last, of a row in q or in the result.
+  llvm::SmallVector<mlir::Value> rowAddress(const Sequence &sequence,
+                                            mlir::Value row);
+  KeyRange visible(const Sequence &sequence, mlir::Value query);
+  /// A row such that no row before it sees key `key`.
+  mlir::Value firstRowToSee(const Sequence &sequence, mlir::Value key);
+
+  /// Temporaries of a block of rows, the first of which is row `first` of the
+  /// sequence.
+  struct Rows {
+    mlir::Value first, count;
+    /// The queries, scaled; scores, then weights.
+    mlir::Value queries, scores;
+    int64_t queryStride, scoreStride;
+    /// From `stateAt` on: weighted sums, then the maximum and the sum of the
+    /// weights of each row. `factor`: what is due to the sums so far.
+    mlir::Value state, stateAt, factor;
+    int64_t sumStride, maximumAt, totalAt;
+
+    int64_t stateSize() const { return 2 * totalAt - maximumAt; }
+  };
+  /// The sizes, without memory.
+  Rows describeRows(int64_t rows, int64_t keys);
+  /// Without `state`, which may be part of other memory.
+  Rows allocateRows(int64_t rows, int64_t keys);
+  /// Copies the queries, and starts their sums; rows up to the next multiple of
+  /// `padding` are zero. Sinks count where `withSinks` holds, or is null.
+  void startRows(const Rows &rows, const Sequence &sequence, int64_t padding,
+                 mlir::Value withSinks = nullptr);
+  mlir::Value sumAt(const Rows &rows, mlir::Value row);
+  mlir::Value maximumAt(const Rows &rows, mlir::Value row);
+  mlir::Value totalAt(const Rows &rows, mlir::Value row);
+
+  /// Scores are computed and turned into weights up to a multiple of this.
+  int64_t scorePadding() const { return std::max<int64_t>(lanes, 4); }
+  /// Whether rows `first` to `last` see all of these keys and nothing else is
+  /// done to scores; null when that is never so.
+  mlir::Value isPlain(const Rows &rows, const Sequence &sequence,
+                      mlir::Value first, mlir::Value last, mlir::Value firstKey,
+                      mlir::Value count);
+  /// Turns the scores of a row against `count` keys from `firstKey` on into
+  /// weights, padded with 0, and brings maximum, total and factor up to date.
+  void softmaxRow(const Rows &rows, const Sequence &sequence, mlir::Value row,
+                  mlir::Value firstKey, mlir::Value count, bool plain);
+  /// `maximum`, or 0 while it is minus infinity.
+  mlir::Value finiteOrZero(mlir::Value maximum);
+  /// Writes `sums`, the registers of a row, over `total`; 0 over 0 is 0.
+  void finishRow(const Sequence &sequence, mlir::Value row,
+                 llvm::ArrayRef<mlir::Value> sums, mlir::Value total);
+  /// The same with what is in memory; `row` counts from `rows.first`.
+  void finishRow(const Sequence &sequence, const Rows &rows, mlir::Value row);
+  void storeResult(llvm::ArrayRef<mlir::Value> values,
+                   llvm::ArrayRef<mlir::Value> address);
+
+private:
+  mlir::Value addMask(mlir::Value scores, const Sequence &sequence,
+                      mlir::Value row, mlir::Value key, mlir::Value length);
+};
+
+/// Emits the computation for many rows: takes `blockRows` rows from `first` on,
+/// and packs keys and values block by block.
+void emitRowBlock(AttentionBuilder &b, const Sequence &sequence,
+                  mlir::Value first);
+
+/// Emits the computation for few rows, up to `fewRows`, where reading keys and
+/// values is what it costs: keys from `from` to `to`, without the division by
+/// the total. `getState` gives the memory for the state of rows, and where it
+/// begins.
+AttentionBuilder::Rows
+emitFewRows(AttentionBuilder &b, const Sequence &sequence, mlir::Value from,
+            mlir::Value to,
+            llvm::function_ref<std::pair<mlir::Value, mlir::Value>(
+                const AttentionBuilder::Rows &)>
+                getState,
+            mlir::Value withSinks = nullptr);
+
+} // namespace kvern
+
+#endif // KVERN_LIB_CODEGEN_ATTENTIONBUILDER_H
