@@ -5,8 +5,7 @@
 
 #include "lib/Pipelines/HostTarget.h"
 #include "lib/Pipelines/Pipelines.h"
-#include "lib/Target/Executable.h"
-#include "lib/Target/ObjectCode.h"
+#include "lib/Target/Compiler.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
@@ -44,7 +43,7 @@ static void appendDiagnostic(std::string &text, Diagnostic &diagnostic) {
 
 namespace {
 
-/// A copy of a module on its way through the stages.
+/// A copy of a module on its way through the stages, and the diagnostics.
 class Compilation {
 public:
   Compilation(MlirOperation source, KvernCompileOptions options)
@@ -56,11 +55,7 @@ public:
           return success();
         }) {}
 
-  LogicalResult runTo(StringRef stage) {
-    // Passes assume valid IR, and their assertions would end the process.
-    if (failed(verify(*module))) {
-      return failure();
-    }
+  FailureOr<std::string> print(StringRef stage) {
     PassManager pm(module->getContext());
     if (failed(kvern::addStages(pm, "graph", stage, target))) {
       errors += "unknown stage '" + stage.str() + "'; the stages are";
@@ -70,12 +65,13 @@ public:
       errors += " binary";
       return failure();
     }
-    return pm.run(*module);
-  }
-
-  LogicalResult fail(llvm::Error error) {
-    errors += llvm::toString(std::move(error));
-    return failure();
+    if (failed(pm.run(*module))) {
+      return failure();
+    }
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    module->print(os);
+    return text;
   }
 
   OwningOpRef<ModuleOp> module;
@@ -94,76 +90,75 @@ MlirStringRef kvernGetStageName(intptr_t index) {
   return wrap(kvern::getStageNames()[index]);
 }
 
-static LogicalResult compile(Compilation &compilation, StringRef version,
-                             std::string &result) {
-  if (failed(compilation.runTo("target"))) {
-    return failure();
+static kvern::CompilerOptions
+getOptions(const kvern::CpuTarget &target, const KvernCompileOptions &options,
+           const KvernCompileCallbacks &callbacks) {
+  kvern::CompilerOptions result;
+  result.target = target;
+  result.version = unwrap(options.version).str();
+  result.build = unwrap(options.build).str();
+  result.kernelFolder = unwrap(options.kernelFolder).str();
+  result.useCache = options.useCache;
+  if (callbacks.onProgress) {
+    result.onProgress = [callbacks](size_t done, size_t total, StringRef name) {
+      callbacks.onProgress(done, total, wrap(name), callbacks.userData);
+    };
   }
-  auto executable =
-      kvern::emitExecutable(*compilation.module, compilation.target, version);
-  if (!executable) {
-    return compilation.fail(executable.takeError());
-  }
-  result = std::move(*executable);
-  return success();
+  return result;
 }
 
-static LogicalResult print(Compilation &compilation, StringRef stage,
-                           std::string &result) {
-  if (stage != "binary") {
-    if (failed(compilation.runTo(stage))) {
-      return failure();
+/// Runs `work` on a copy of the module and tells the caller what came of it.
+static MlirLogicalResult
+withCompiler(MlirOperation module, KvernCompileOptions options,
+             KvernCompileCallbacks callbacks,
+             llvm::function_ref<FailureOr<std::string>(kvern::Compiler &,
+                                                       Compilation &)>
+                 work) {
+  Compilation compilation(module, options);
+  kvern::Compiler compiler(
+      *compilation.module, getOptions(compilation.target, options, callbacks));
+  auto tell = [&](MlirStringCallback callback, StringRef text) {
+    if (callback) {
+      callback(wrap(text), callbacks.userData);
     }
-    llvm::raw_string_ostream os(result);
-    compilation.module->print(os);
-    return success();
+  };
+  // Passes assume valid IR, and their assertions would end the process.
+  FailureOr<std::string> result = failed(verify(*compilation.module))
+                                      ? FailureOr<std::string>()
+                                      : work(compiler, compilation);
+  tell(callbacks.onReport, compiler.getReport().toJson());
+  if (failed(result)) {
+    tell(callbacks.onReproducer, compiler.getReproducer());
+    tell(callbacks.onError, compilation.errors);
+    return wrap(failure());
   }
-  if (failed(compilation.runTo("target"))) {
-    return failure();
-  }
-  for (auto part : compilation.module->getOps<ModuleOp>()) {
-    auto code = kvern::emitCode(part, compilation.target,
-                                kvern::CodeKind::Assembly);
-    if (!code) {
-      return compilation.fail(code.takeError());
-    }
-    result.append(code->begin(), code->end());
-  }
-  return success();
-}
-
-static MlirLogicalResult finish(LogicalResult outcome,
-                                const std::string &result,
-                                Compilation &compilation,
-                                MlirStringCallback onDone,
-                                MlirStringCallback onError, void *userData) {
-  if (succeeded(outcome)) {
-    onDone(wrap(StringRef(result)), userData);
-  } else {
-    onError(wrap(StringRef(compilation.errors)), userData);
-  }
-  return wrap(outcome);
+  tell(callbacks.onDone, *result);
+  return wrap(success());
 }
 
 MlirLogicalResult kvernCompile(MlirOperation module,
                                KvernCompileOptions options,
-                               MlirStringCallback onDone,
-                               MlirStringCallback onError, void *userData) {
-  Compilation compilation(module, options);
-  std::string result;
-  LogicalResult outcome = compile(compilation, unwrap(options.version), result);
-  return finish(outcome, result, compilation, onDone, onError, userData);
+                               KvernCompileCallbacks callbacks) {
+  return withCompiler(
+      module, options, callbacks,
+      [](kvern::Compiler &compiler, Compilation &) {
+        return compiler.compile();
+      });
 }
 
 MlirLogicalResult kvernPrintStage(MlirOperation module, MlirStringRef stage,
                                   KvernCompileOptions options,
-                                  MlirStringCallback onDone,
-                                  MlirStringCallback onError, void *userData) {
-  Compilation compilation(module, options);
-  std::string result;
-  LogicalResult outcome = print(compilation, unwrap(stage), result);
-  return finish(outcome, result, compilation, onDone, onError, userData);
+                                  KvernCompileCallbacks callbacks) {
+  return withCompiler(
+      module, options, callbacks,
+      [stage](kvern::Compiler &compiler, Compilation &compilation) {
+        StringRef name = unwrap(stage);
+        return name == "binary" ? compiler.printAssembly()
+                                : compilation.print(name);
+      });
 }
+
+void kvernClearKernels() { kvern::KernelCache::get().clear(); }
 
 void kvernDescribeTarget(KvernCompileOptions options, MlirStringCallback onDone,
                          void *userData) {

@@ -26,7 +26,7 @@ static void addUpstream(OpPassManager &pm, StringRef pipeline) {
 
 static void addGraph(OpPassManager &, const CpuTarget &) {}
 
-static void addOptimized(OpPassManager &pm, const CpuTarget &) {
+static void addOptimized(OpPassManager &pm, const CpuTarget &target) {
   pm.addPass(createInlineSubgraphs());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -34,21 +34,34 @@ static void addOptimized(OpPassManager &pm, const CpuTarget &) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createPackQuantized());
+  PackWeightsOptions packs;
+  packs.panelBits = target.tileVectors() * target.vectorBits;
+  pm.addNestedPass<func::FuncOp>(createPackWeights(packs));
   pm.addPass(createFormKernels());
+  pm.addPass(createHoistInitializers());
 }
 
 static void addKernels(OpPassManager &pm, const CpuTarget &) {
+  pm.addNestedPass<func::FuncOp>(createDescribeKernels());
   pm.addNestedPass<func::FuncOp>(createConvertToLinalg());
   pm.addPass(createConvertToHost());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
 }
 
-static void addLoops(OpPassManager &pm, const CpuTarget &target) {
+void kvern::addIsolationPasses(OpPassManager &pm) {
   pm.addPass(createIsolateKernels());
+}
+
+void kvern::addKernelPasses(OpPassManager &pm, const CpuTarget &target) {
   OpPassManager &kernelPM = pm.nest<ModuleOp>();
   addKernelCodegenPasses(kernelPM, target);
   kernelPM.addPass(createExposeScratch());
+}
+
+static void addLoops(OpPassManager &pm, const CpuTarget &target) {
+  addIsolationPasses(pm);
+  addKernelPasses(pm, target);
   pm.addPass(createPlanWorkspace());
 }
 
@@ -100,6 +113,12 @@ ArrayRef<StringRef> kvern::getStageNames() {
   return names;
 }
 
+static void addVerifyStage(OpPassManager &pm, StringRef stage) {
+  VerifyStageOptions options;
+  options.stage = stage.str();
+  pm.addPass(createVerifyStage(options));
+}
+
 LogicalResult kvern::addStages(OpPassManager &pm, StringRef first,
                                StringRef last, const CpuTarget &target) {
   auto names = getStageNames();
@@ -110,14 +129,19 @@ LogicalResult kvern::addStages(OpPassManager &pm, StringRef first,
   }
   for (const Stage &stage : ArrayRef(stages).drop_front(from - names.begin())) {
     stage.add(pm, target);
-    VerifyStageOptions options;
-    options.stage = stage.name.str();
-    pm.addPass(createVerifyStage(options));
+    addVerifyStage(pm, stage.name);
     if (stage.name == last) {
       break;
     }
   }
   return success();
+}
+
+void kvern::addProgramPasses(OpPassManager &pm, const CpuTarget &target) {
+  pm.addPass(createPlanWorkspace());
+  addVerifyStage(pm, "loops");
+  addTarget(pm, target);
+  addVerifyStage(pm, "target");
 }
 
 void kvern::registerPipelines() {

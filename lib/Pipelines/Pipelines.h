@@ -19,10 +19,17 @@ namespace kvern {
 llvm::ArrayRef<llvm::StringRef> getStageNames();
 
 /// Adds the passes of the stages from `first` to `last`, both included. Fails
-/// on an unknown name. What the stage `loops` makes of a kernel depends on that
-/// kernel alone, so kernels may be left out and compiled at another time.
+/// on an unknown name.
 llvm::LogicalResult addStages(mlir::OpPassManager &pm, llvm::StringRef first,
                               llvm::StringRef last, const CpuTarget &target);
+
+/// The stages `loops` and `target` in three parts, between which kernels may be
+/// taken out and put in (lib/Support/KernelModules.h). What the second makes of
+/// a kernel depends on nothing but that kernel; after it, of the kernels only
+/// their companions matter to the host program.
+void addIsolationPasses(mlir::OpPassManager &pm);
+void addKernelPasses(mlir::OpPassManager &pm, const CpuTarget &target);
+void addProgramPasses(mlir::OpPassManager &pm, const CpuTarget &target);
 
 /// Registers one pipeline a stage, `kvern-to-<stage>`, from a staged graph, and
 /// `kvern-kernels-to-loops` and `-target`, from the form of `kernels`; with the

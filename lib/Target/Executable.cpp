@@ -5,7 +5,6 @@
 
 #include "lib/Runtime/Executable.h"
 #include "lib/Target/ManifestBuilder.h"
-#include "lib/Target/ObjectCode.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 
@@ -49,7 +48,8 @@ getBytes(ElementsAttr value, std::deque<std::vector<char>> &storage) {
 
 llvm::Expected<std::string> kvern::emitExecutable(ModuleOp module,
                                                   const CpuTarget &target,
-                                                  StringRef version) {
+                                                  StringRef version,
+                                                  ArrayRef<StringRef> objects) {
   auto contents = buildManifest(module, target, version);
   if (!contents) {
     return contents.takeError();
@@ -67,16 +67,7 @@ llvm::Expected<std::string> kvern::emitExecutable(ModuleOp module,
     constants.push_back(
         {static_cast<uint32_t>(i), bytes->data(), bytes->size()});
   }
-  std::deque<llvm::SmallVector<char, 0>> code;
-  std::vector<std::string_view> objects;
-  for (auto part : module.getOps<ModuleOp>()) {
-    auto object = emitCode(part, target, CodeKind::Object);
-    if (!object) {
-      return object.takeError();
-    }
-    code.push_back(std::move(*object));
-    objects.emplace_back(code.back().data(), code.back().size());
-  }
+  std::vector<std::string_view> views(objects.begin(), objects.end());
   return runtime::writeExecutable(std::move(contents->manifest), constants,
-                                  objects);
+                                  views);
 }

@@ -13,10 +13,11 @@
 namespace kvern {
 
 /// The executable file of a module at the end of stage `target`: the manifest,
-/// read from its `kvern.*` attributes, the constants, and machine code.
-llvm::Expected<std::string> emitExecutable(mlir::ModuleOp module,
-                                           const CpuTarget &target,
-                                           llvm::StringRef version);
+/// read from its `kvern.*` attributes, the constants, and its objects.
+llvm::Expected<std::string>
+emitExecutable(mlir::ModuleOp module, const CpuTarget &target,
+               llvm::StringRef version,
+               llvm::ArrayRef<llvm::StringRef> objects);
 
 } // namespace kvern
 

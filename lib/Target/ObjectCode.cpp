@@ -10,6 +10,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
+#include <chrono>
 
 using namespace kvern;
 
@@ -43,6 +44,23 @@ createMachine(const CpuTarget &target) {
   return machine;
 }
 
+namespace {
+class Stopwatch {
+public:
+  /// Seconds since the last call.
+  double next() {
+    Clock::time_point now = Clock::now();
+    double seconds = std::chrono::duration<double>(now - last).count();
+    last = now;
+    return seconds;
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last = Clock::now();
+};
+} // namespace
+
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
@@ -62,7 +80,9 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 }
 
 llvm::Expected<llvm::SmallVector<char, 0>>
-kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
+kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind,
+                const llvm::StringMap<std::string> &symbols, CodeTimes &times) {
+  Stopwatch stopwatch;
   auto machine = createMachine(target);
   if (!machine) {
     return machine.takeError();
@@ -76,6 +96,9 @@ kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
   code->setDataLayout((*machine)->createDataLayout());
   code->setTargetTriple((*machine)->getTargetTriple());
   for (llvm::Function &function : *code) {
+    if (auto it = symbols.find(function.getName()); it != symbols.end()) {
+      function.setName(it->second);
+    }
     // Generated code never unwinds, and finds libm only through the loader.
     function.setDoesNotThrow();
     if (!function.isDeclaration()) {
@@ -86,7 +109,9 @@ kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
                          std::to_string(target.vectorBits));
     }
   }
+  times.translate = stopwatch.next();
   optimize(*code, **machine);
+  times.optimize = stopwatch.next();
 
   llvm::SmallVector<char, 0> bytes;
   llvm::raw_svector_ostream os(bytes);
@@ -98,5 +123,6 @@ kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind) {
     return llvm::createStringError("no object emission for " + target.triple);
   }
   passes.run(*code);
+  times.generate = stopwatch.next();
   return bytes;
 }

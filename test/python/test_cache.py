@@ -37,7 +37,7 @@ class Compiler:
 
 
 def entries(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file()]
+    return list(folder.rglob("*.kvernexe"))
 
 
 def test_cache_dir(monkeypatch):

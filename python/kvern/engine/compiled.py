@@ -9,6 +9,7 @@ from typing import Any
 
 from kvern import _runtime
 from kvern.engine.cache import write_atomically
+from kvern.engine.compile_report import CompileReport
 from kvern.engine.spec import TensorSpec, spec_of
 from kvern.errors import InputError
 
@@ -21,9 +22,16 @@ class CompiledModel:
     It holds no weights and may be initialised any number of times.
     """
 
-    def __init__(self, executable: _runtime.Executable) -> None:
+    def __init__(
+        self, executable: _runtime.Executable, compile_report: CompileReport | None = None
+    ) -> None:
         """Wraps an opened executable; made by `InferenceSession.compile`."""
         self._executable = executable
+        self._compile_report = compile_report
+
+    def compile_report(self) -> CompileReport | None:
+        """Returns where the time of the compilation went; None for an executable from a file."""
+        return self._compile_report
 
     @cached_property
     def _manifest(self) -> dict[str, Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kvern import _runtime
 from kvern.driver import CPU, Buffer, Device, DLPackArray
-from kvern.engine.cache import cache_key, compile_cached
+from kvern.engine.cache import build_id, cache_key, compile_cached, kernel_dir
+from kvern.engine.compile_report import Stopwatch
 from kvern.engine.compiled import CompiledModel
 from kvern.engine.model import Model
 from kvern.errors import DeviceError, InputError, InputTypeError, UnsupportedError, WeightError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["CustomExtensionsType", "GPUProfilingMode", "InferenceSession", "LogLevel"]
 
 CustomExtensionsType: TypeAlias = "Path | str | Iterable[Path | str]"
+Progress: TypeAlias = Callable[[int, int, str], object]
 GPUProfilingMode: TypeAlias = Literal["off", "on", "detailed"]
 
 # Beyond this the runtime adds no thread to a run.
@@ -94,6 +96,7 @@ class InferenceSession:
         model: Graph | Module | str | os.PathLike[str] | bytes,
         *,
         custom_extensions: CustomExtensionsType | None = None,
+        progress: Progress | None = None,
     ) -> CompiledModel:
         """Compiles graphs; needs neither weights nor their memory.
 
@@ -101,6 +104,8 @@ class InferenceSession:
             model: A Graph, a Module of graphs, or an executable: its path (then the file must not change in place
                 while it is in use) or its bytes.
             custom_extensions: Libraries of custom kernels; not supported.
+            progress: Called when a kernel or the host program is done, with how many are, of how many, and the name
+                of this one. What it raises ends the compilation.
 
         Raises:
             TypeError: `model` is of another type.
@@ -116,7 +121,7 @@ class InferenceSession:
             return CompiledModel(_runtime.Executable.open(path))
         if isinstance(model, bytes):
             return CompiledModel(_runtime.Executable.from_bytes(model))
-        return CompiledModel(_compile_graph(model))
+        return _compile_graph(model, progress)
 
     def init(
         self,
@@ -143,7 +148,7 @@ class InferenceSession:
                 f"expected one graph, but got {compiled.graph_names}; use init_all or load_all"
             )
         weights = _bind(compiled, weights_registry, strict, self._threads)
-        return Model(weights, programs[0], self._threads)
+        return Model(weights, programs[0], self._threads, compiled.compile_report())
 
     def init_all(
         self,
@@ -159,7 +164,7 @@ class InferenceSession:
         """
         weights = _bind(compiled, weights_registry, strict, self._threads)
         return {
-            program["name"]: Model(weights, program, self._threads)
+            program["name"]: Model(weights, program, self._threads, compiled.compile_report())
             for program in compiled._manifest["programs"]
         }
 
@@ -170,9 +175,12 @@ class InferenceSession:
         custom_extensions: CustomExtensionsType | None = None,
         weights_registry: Mapping[str, DLPackArray] | None = None,
         strict: bool = True,
+        progress: Progress | None = None,
     ) -> Model:
         """Compiles a graph and binds its weights: `compile` and `init`."""
-        compiled = self.compile(model, custom_extensions=custom_extensions)
+        compiled = self.compile(
+            model, custom_extensions=custom_extensions, progress=progress
+        )
         return self.init(compiled, weights_registry=weights_registry, strict=strict)
 
     def load_all(
@@ -182,9 +190,12 @@ class InferenceSession:
         custom_extensions: CustomExtensionsType | None = None,
         weights_registry: Mapping[str, DLPackArray] | None = None,
         strict: bool = True,
+        progress: Progress | None = None,
     ) -> dict[str, Model]:
         """Compiles several graphs and binds their weights: `compile` and `init_all`."""
-        compiled = self.compile(model, custom_extensions=custom_extensions)
+        compiled = self.compile(
+            model, custom_extensions=custom_extensions, progress=progress
+        )
         return self.init_all(compiled, weights_registry=weights_registry, strict=strict)
 
     def gpu_profiling(self, mode: GPUProfilingMode) -> None:
@@ -210,7 +221,7 @@ def _refuse(value: Any, why: str) -> None:
         raise UnsupportedError(f"unsupported option {why}")
 
 
-def _compile_graph(model: Graph | Module) -> _runtime.Executable:
+def _compile_graph(model: Graph | Module, progress: Progress | None) -> CompiledModel:
     # Imported here: an executable from a file needs no MLIR.
     from kvern.graph import Graph, Module
 
@@ -222,8 +233,25 @@ def _compile_graph(model: Graph | Module) -> _runtime.Executable:
     from kvern.graph import _compile
 
     options: dict[str, Any] = {}
+    stopwatch = Stopwatch()
+
+    def compile() -> bytes:
+        stopwatch.end("lookup")
+        data, report = _compile.compile_graph_module(
+            model,
+            options,
+            build=" ".join(build_id()),
+            kernel_folder=kernel_dir(),
+            progress=progress,
+        )
+        stopwatch.take(report)
+        return data
+
     key = cache_key(_compile.serialize_module(model), options)
-    return compile_cached(key, lambda: _compile.compile_graph_module(model, options))
+    stopwatch.end("serialize")
+    executable = compile_cached(key, compile)
+    stopwatch.end("open")
+    return CompiledModel(executable, stopwatch.report())
 
 
 def _bind(

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import kvern
@@ -45,15 +46,29 @@ def stage(model: Graph | Module, name: str, options: Mapping[str, Any] | None = 
         with _lock:
             return bindings().ext.print_stage(module, name, **dict(options or {}))
     except RuntimeError as error:
-        _raise(str(error), module, name if name in stage_names() else "graph")
+        known = name if name in stage_names() else "graph"
+        _raise(error.args[0], _text_of(module), f"kvern-stage={known}")
 
 
-def compile_graph_module(model: Graph | Module, options: Mapping[str, Any] | None = None) -> bytes:
-    """Returns an executable of one or more graphs.
+def compile_graph_module(
+    model: Graph | Module,
+    options: Mapping[str, Any] | None = None,
+    *,
+    build: str = "",
+    kernel_folder: str = "",
+    use_cache: bool = True,
+    progress: Callable[[int, int, str], object] | None = None,
+) -> tuple[bytes, dict[str, Any]]:
+    """Returns an executable of one or more graphs, and where the time went.
 
     Args:
         model: A graph, or a module of graphs.
         options: `cpu` and `features` as LLVM names them; those of this machine by default.
+        build: What tells this build of the compiler from others.
+        kernel_folder: Folder of compiled kernels, for this process and others; empty for none.
+        use_cache: Whether compiled kernels are looked for and kept at all.
+        progress: Called as parts are done: how many, of how many, the name of the last one. What it raises ends the
+            compilation and is raised here.
 
     Raises:
         ValueError: The graph is not complete.
@@ -63,9 +78,23 @@ def compile_graph_module(model: Graph | Module, options: Mapping[str, Any] | Non
     module = _module_of(model)
     try:
         with _lock:
-            return bindings().ext.compile(module, **dict(options or {}), version=kvern.__version__)
+            data, report = bindings().ext.compile(
+                module,
+                **dict(options or {}),
+                version=kvern.__version__,
+                build=build,
+                kernel_folder=kernel_folder,
+                use_cache=use_cache,
+                progress=progress,
+            )
     except RuntimeError as error:
-        _raise(str(error), module, "target")
+        if len(error.args) != 2:
+            raise
+        diagnostics, kernel = error.args
+        if kernel:
+            _raise(diagnostics, kernel, "kvern-kernels-to-target")
+        _raise(diagnostics, _text_of(module), "kvern-stage=target")
+    return data, json.loads(report)
 
 
 def serialize_module(model: Graph | Module) -> bytes:
@@ -103,16 +132,20 @@ def _module_of(model: Graph | Module) -> Any:
     return operation
 
 
-def _raise(diagnostics: str, module: Any, name: str) -> NoReturn:
+def _text_of(module: Any) -> str:
+    return module.get_asm(enable_debug_info=True)
+
+
+def _raise(diagnostics: str, ir: str, command: str) -> NoReturn:
     """Raises CompileError, after writing the IR to a file that shows the failure again."""
     descriptor, path = tempfile.mkstemp(prefix="kvern-reproducer-", suffix=".mlir")
     with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(module.get_asm(enable_debug_info=True))
+        file.write(ir)
         file.write("\n")
     lines = [line for line in diagnostics.splitlines() if "note: see current operation" not in line]
     text = "\n".join(lines).strip() or "the compiler failed without a message"
     raise CompileError(
         f"{text}\n"
         f"  the IR is in {path}; to see the failure again:\n"
-        f"    kvern-opt --kvern-stage={name} {path}"
+        f"    kvern-opt --{command} {path}"
     ) from None
