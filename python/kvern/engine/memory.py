@@ -107,5 +107,7 @@ def _values(program: str, names: list[str], sizes: Mapping[str, int]) -> list[in
         )
     for name, value in sizes.items():
         if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**48:
-            raise InputError(f"expected '{name}' to be an int from 0 to below 2^48, but got {value!r}")
+            raise InputError(
+                f"expected '{name}' to be an int from 0 to below 2^48, but got {value!r}"
+            )
     return [sizes[name] for name in names]
