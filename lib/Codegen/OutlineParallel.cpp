@@ -119,9 +119,7 @@ bool Outliner::plan() {
   OpBuilder atEntry = OpBuilder::atBlockBegin(&entry);
   EntrySizes sizes(entry, atEntry);
   Value work = estimateWork(*loop.getBody(), sizes, atEntry);
-  // At least one iteration, and no more than there are.
   grain = b.ceilDiv(b.index(taskWork), b.max(work, b.index(1)));
-  grain = b.max(b.min(grain, count), b.index(1));
   tasks = b.ceilDiv(count, grain);
   std::optional<int64_t> known = getConstantIntValue(tasks);
   return !known || *known > 1;

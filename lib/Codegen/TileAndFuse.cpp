@@ -5,13 +5,14 @@
 // root of one:
 //   1. its group is found: see FusionGroup.h;
 //   2. sizes: a loop that a reduction of the group runs along stays whole; rows
-//      and columns of a product get cache-sized tiles; other outer loops get 1;
+//      and columns of a product: see ProductTiles.h; other outer loops get 1;
 //   3. the root is tiled;
 //   4. the producers, last first, are computed where their tile is first read.
 #include "lib/Codegen/DimClasses.h"
 #include "lib/Codegen/FusionGroup.h"
 #include "lib/Codegen/Kernel.h"
 #include "lib/Codegen/Passes.h"
+#include "lib/Codegen/ProductTiles.h"
 
 #include "mlir/Analysis/TopologicalSortUtils.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -102,36 +103,22 @@ SmallVector<OpFoldResult> Tiler::chooseProductSizes(FusionGroup &group) {
     return loop ? static_cast<int64_t>(*loop) : -1;
   };
   int64_t rows = rootLoop(product.m), columns = rootLoop(product.n);
-  if (rows >= 0) {
-    sizes[rows] = rewriter.getIndexAttr(options.rows);
-  }
-  if (columns >= 0) {
-    sizes[columns] = rewriter.getIndexAttr(options.columns);
-  }
-  if (rows < 0 || columns < 0) {
-    return sizes;
-  }
-  // Few rows: no packing, so long columns to stream through.
+  CpuTarget target;
+  target.vectorBits = options.vectorBits;
+  target.vectorRegisters = options.vectorRegisters;
+  target.l1Bytes = options.l1Bytes;
+  target.l2Bytes = options.l2Bytes;
   SmallVector<Range> domain =
       cast<TilingInterface>(root.getOperation()).getIterationDomain(rewriter);
-  OpFoldResult height = domain[rows].size;
-  if (std::optional<int64_t> constant = getConstantIntValue(height)) {
-    if (*constant <= options.fewRows) {
-      sizes[columns] = rewriter.getIndexAttr(options.streamedColumns);
-    }
-    return sizes;
+  ProductTiles tiles(product, target);
+  if (rows >= 0) {
+    sizes[rows] = tiles.rows(rewriter, loc, domain[rows].size);
   }
-  auto constant = [&](int64_t value) -> Value {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  };
-  Value few = arith::CmpIOp::create(
-      rewriter, loc, arith::CmpIPredicate::ule,
-      getValueOrCreateConstantIndexOp(rewriter, loc, height),
-      constant(options.fewRows));
-  sizes[columns] = arith::SelectOp::create(rewriter, loc, few,
-                                           constant(options.streamedColumns),
-                                           constant(options.columns))
-                       .getResult();
+  if (columns >= 0) {
+    OpFoldResult height =
+        rows >= 0 ? domain[rows].size : rewriter.getIndexAttr(1);
+    sizes[columns] = tiles.columns(rewriter, loc, height);
+  }
   return sizes;
 }
 
@@ -196,6 +183,8 @@ LogicalResult Tiler::tile(FusionGroup &group) {
   }
   scf::SCFTilingOptions tiling;
   tiling.setTileSizes(sizes);
+  // No reduced axis is cut, so tiles can be computed in any order.
+  tiling.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
   FailureOr<scf::SCFTilingResult> tiled = scf::tileUsingSCF(
       rewriter, cast<TilingInterface>(root.getOperation()), tiling);
   if (failed(tiled)) {
@@ -228,7 +217,7 @@ LogicalResult Tiler::tile(FusionGroup &group) {
 static Value untiledSource(tensor::ExtractSliceOp slice) {
   Value source = slice.getSource();
   while (auto argument = dyn_cast<BlockArgument>(source)) {
-    auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+    auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
     OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
     if (!init) {
       break;
@@ -298,10 +287,12 @@ struct TileAndFusePass : kvern::impl::TileAndFuseBase<TileAndFusePass> {
     }
     DimClasses dims(getOperation());
     dims.keepOnlyArguments();
-    TileAndFuseOptions options{rows, columns, streamedColumns, fewRows, strip};
+    TileAndFuseOptions options{vectorBits, vectorRegisters, l1Bytes, l2Bytes,
+                               strip};
     if (failed(Tiler(getOperation(), options).run())) {
       return signalPassFailure();
     }
+    readWholePanels(getOperation());
     dims.resolve(getOperation());
     // Temporaries of a tile's size.
     RewritePatternSet patterns(&getContext());
