@@ -44,6 +44,14 @@ static FailureOr<BlockEncoding> parseEncoding(InferError error,
   return *encoding;
 }
 
+static LogicalResult checkActivations(InferError error, StringRef name) {
+  // activations_c1
+  if (name != "exact" && name != "int8") {
+    return error("expected activations exact or int8, but got ", name);
+  }
+  return success();
+}
+
 /// The number of elements that a row of blocks holds.
 static FailureOr<int64_t>
 countElements(InferError error, ArrayRef<DimAttr> blocks, StringRef name) {
@@ -71,7 +79,8 @@ LogicalResult QuantizedMatmulOp::inferReturnTypes(
     SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types))) {
+  if (failed(types) || failed(checkSameDevice(error, *types)) ||
+      failed(checkActivations(error, adaptor.getActivations()))) {
     return failure();
   }
   kvern::TensorType lhs = types->front();
@@ -164,7 +173,8 @@ LogicalResult PackedQuantizedMatmulOp::inferReturnTypes(
     SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types))) {
+  if (failed(types) || failed(checkSameDevice(error, *types)) ||
+      failed(checkActivations(error, adaptor.getActivations()))) {
     return failure();
   }
   kvern::TensorType lhs = types->front();
@@ -207,8 +217,9 @@ LogicalResult LoopQuantizedProductOp::verify() {
   auto encoding = BlockEncoding::parse(getEncoding());
   bool ranked = lhs.hasRank() && panels.hasRank() && out.hasRank();
   // loop_quantized_product_c1
-  if (!encoding || !ranked || lhs.getRank() < 2 ||
-      lhs.getRank() != out.getRank() ||
+  if (!encoding || !ranked ||
+      (getActivations() != "exact" && getActivations() != "int8") ||
+      lhs.getRank() < 2 || lhs.getRank() != out.getRank() ||
       lhs.getElementType() != out.getElementType() ||
       !isActivation(lhs.getElementType()) || panels.getRank() != 3 ||
       !panels.getElementType().isInteger(8) || !panels.hasStaticShape() ||

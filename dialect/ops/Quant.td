@@ -39,10 +39,9 @@ defvar Kvern_Activations = [{
     of `int8` is at most `s / 2` times the sum of `|w|` over the group.
 }];
 
-def Kvern_ActivationsAttr
-    : StringBasedAttr<CPred<[{::llvm::is_contained(
-          {"exact", "int8"}, ::llvm::cast<::mlir::StringAttr>($_self).getValue())}]>,
-                      "exact or int8">;
+defvar Kvern_ActivationsConstraint = [{
+    - activations_c1: `activations` is `exact` or `int8`
+}];
 
 def Kvern_ByteTensor : Kvern_TensorOf<"$_elt.isUnsignedInteger(8)", "ui8">;
 
@@ -59,7 +58,7 @@ def Kvern_QuantizedMatmulOp
 
     Constraints:
   }] # Kvern_SameDevice # [{
-  }] # Kvern_EncodingConstraints # [{
+  }] # Kvern_EncodingConstraints # Kvern_ActivationsConstraint # [{
     - quantized_matmul_c1: `lhs` has rank 2 or more, of `f32`, `bf16` or `f16`
     - quantized_matmul_c2: `blocks` has rank 2
     - quantized_matmul_c3: the last size of `lhs` is the number of elements that a
@@ -70,7 +69,7 @@ def Kvern_QuantizedMatmulOp
     ```
   }];
   let arguments = (ins Kvern_FloatTensor:$lhs, Kvern_ByteTensor:$blocks,
-                       StrAttr:$encoding, Kvern_ActivationsAttr:$activations);
+                       StrAttr:$encoding, StrAttr:$activations);
   let results = (outs Kvern_AnyTensor:$result);
   let assemblyFormat =
       "$lhs `,` $blocks attr-dict `:` functional-type(operands, results)";
@@ -137,6 +136,7 @@ def Kvern_PackedQuantizedMatmulOp
 
     Constraints:
   }] # Kvern_SameDevice # [{
+  }] # Kvern_ActivationsConstraint # [{
     - packed_quantized_matmul_c1: `lhs` has rank 2 or more, of `f32`, `bf16` or
       `f16`
     - packed_quantized_matmul_c2: `panels` has static sizes
@@ -147,7 +147,7 @@ def Kvern_PackedQuantizedMatmulOp
     ```
   }];
   let arguments = (ins Kvern_FloatTensor:$lhs, Kvern_ByteTensor:$panels,
-                       StrAttr:$encoding, Kvern_ActivationsAttr:$activations,
+                       StrAttr:$encoding, StrAttr:$activations,
                        I64Attr:$columns);
   let results = (outs Kvern_AnyTensor:$result);
   let assemblyFormat =
@@ -180,7 +180,7 @@ def Kvern_LoopQuantizedProductOp
     ```
   }];
   let arguments = (ins AnyShaped:$lhs, AnyShaped:$panels, AnyShaped:$out,
-                       StrAttr:$encoding, Kvern_ActivationsAttr:$activations);
+                       StrAttr:$encoding, StrAttr:$activations);
   let results = (outs Variadic<AnyRankedTensor>:$result);
   let assemblyFormat = [{
     $lhs `,` $panels `,` $out attr-dict `:` functional-type(operands, results)

@@ -256,6 +256,32 @@ def LowerQuantizedProduct
     "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
 }
 
+def LowerConvolution : Pass<"kvern-lower-convolution", "::mlir::func::FuncOp"> {
+  let summary = "Lower convolutions on buffers to loops over vectors";
+  let description = [{
+    Lowers each `linalg.generic` that is a convolution of f32 or f64 sums, with
+    channels and filters last and a static number of filters: pixels of a row by
+    vectors of filters are summed in registers, over the kernel and the channels.
+    The filter is read where it lies, `[r, s, channels, filters]`, or in panels,
+    `(f floordiv P, (r, s, channels), f mod P)`. Where each filter sees one channel,
+    its own, vectors of channels are multiplied by vectors of filters. All else is
+    left for `kvern-lower-linalg`. A fill with zero before the op is not carried out.
+
+    Precondition: buffers; x is padded.
+    Example: `test/Codegen/lower-convolution.mlir`.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256",
+           "Width of a vector register">,
+    Option<"vectorRegisters", "vector-registers", "int64_t", "16",
+           "Number of vector registers">
+  ];
+  let dependentDialects = [
+    "::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def LowerLinalg : Pass<"kvern-lower-linalg", "::mlir::func::FuncOp"> {
   let summary = "Lower linalg on buffers to loops over vectors";
   let description = [{

@@ -36,6 +36,15 @@ func.func @encoding_c2_symbolic(%x: !kvern.tensor<[m, 64], f32, cpu:0>, %w: !kve
 
 // -----
 
+func.func @activations_c1(%x: !kvern.tensor<[m, 64], f32, cpu:0>, %w: !kvern.tensor<[n, 68], ui8, cpu:0>) {
+  // expected-error @+2 {{'kvern.quantized_matmul' op expected activations exact or int8, but got int4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.quantized_matmul %x, %w {activations = "int4", encoding = "q8_0"} : (!kvern.tensor<[m, 64], f32, cpu:0>, !kvern.tensor<[n, 68], ui8, cpu:0>) -> !kvern.tensor<[m, n], f32, cpu:0>
+  return
+}
+
+// -----
+
 func.func @quantized_matmul_c1(%x: !kvern.tensor<[64], f32, cpu:0>, %w: !kvern.tensor<[n, 68], ui8, cpu:0>) {
   // expected-error @+2 {{'kvern.quantized_matmul' op expected lhs of rank 2 or more and element type f32, bf16 or f16, but got}}
   // expected-error @+1 {{failed to infer returned types}}

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from kvern.dtype import DType
-from kvern.errors import GraphError
+from kvern.errors import GraphError, ShapeError
 from kvern.graph._source import located
 from kvern.graph.device import DeviceRef
+from kvern.graph.dim import StaticDim
 from kvern.graph.shape import Shape, ShapeLike
 from kvern.graph.sharding import ShardingStrategy
 from kvern.graph.type import TensorType
@@ -49,17 +50,23 @@ class Weight(TensorValue):
     ) -> None:
         """Declares a weight; see the attributes.
 
+        With the encoding of a GGUF file and an element type other than uint8, `dtype` and `shape` are those of the
+        numbers, and the weight is stored as uint8, with the bytes of blocks along the last axis.
+
         Raises:
             TypeError: `dtype` is no DType, or `shape` no list of dims.
-            ValueError: A size is below 0.
+            ValueError: A size is below 0, or the last one no multiple of an encoding's block.
         """
         if not isinstance(name, str) or not name:
             raise located(
                 GraphError, "Weight", f"expected a name that is not empty, but got {name!r}"
             )
         declared = TensorType(dtype, shape, device)
+        stored = declared
+        if dtype is not DType.uint8 and getattr(quantization_encoding, "is_gguf", False):
+            stored = _stored(declared, quantization_encoding)
         self.name = name
-        self._dtype, self._shape, self._device = dtype, declared.shape, declared.device
+        self._dtype, self._shape, self._device = stored.dtype, stored.shape, stored.device
         self.quantization_encoding = quantization_encoding
         self.align = align
         self.sharding_strategy = sharding_strategy
@@ -129,6 +136,21 @@ class Weight(TensorValue):
     def __repr__(self) -> str:
         dims = ", ".join(map(str, self.shape))
         return f"Weight({self.name!r}, {self.dtype.name}, [{dims}], {self.device})"
+
+
+def _stored(declared: TensorType, encoding: Any) -> TensorType:
+    """The bytes of quantized numbers."""
+    count = encoding.elements_per_block
+    sizes = list(declared.shape)
+    if not sizes or not isinstance(sizes[-1], StaticDim) or int(sizes[-1]) % count:
+        raise located(
+            ShapeError,
+            "Weight",
+            f"expected a last size divisible by the {count} elements of a block of {encoding.value}, "
+            f"but got [{', '.join(map(str, sizes))}]",
+        )
+    bytes_ = int(sizes[-1]) // count * encoding.block_size
+    return TensorType(DType.uint8, [*sizes[:-1], bytes_], declared.device)
 
 
 class _Shard(Weight):

@@ -7,7 +7,8 @@ from typing import Any
 
 from kvern.dtype import DType
 from kvern.graph import DeviceRef, TensorValue, TensorValueLike, Weight, ops
-from kvern.nn._placement import Unsharded, refuse_quantization
+from kvern.nn._placement import Unsharded
+from kvern.nn._quantization import quantized_weight
 from kvern.nn.layer import Module
 
 __all__ = ["Embedding"]
@@ -17,7 +18,8 @@ class Embedding(Unsharded, Module):
     """Looks up a vector for each index: `y[..., :] = W[indices[...], :]`.
 
     Attributes:
-        weight: `[vocab_size, hidden_dim]`.
+        weight: `[vocab_size, hidden_dim]`; with a quantization encoding, the blocks: uint8
+            `[vocab_size, hidden_dim / elements_per_block * block_size]`.
         device: Where the layer computes; the weight comes from the CPU.
     """
 
@@ -37,19 +39,25 @@ class Embedding(Unsharded, Module):
         Args:
             vocab_size: Number of vectors.
             hidden_dim: Size of a vector.
-            dtype: Element type of the vectors.
+            dtype: Element type of the vectors; float32 in place of uint8.
             device: Where to compute.
-            quantization_encoding: Not supported.
+            quantization_encoding: How the weight is stored, when it is quantized: Q8_0, Q4_0 or Q4_1.
             name: Prefix of the name that the weight has until a state dict names it: `<name>.weight`.
 
         Raises:
             NotImplementedError: An option is not supported.
+            ValueError: hidden_dim does not fill the blocks of the encoding.
         """
         super().__init__()
-        refuse_quantization("Embedding", quantization_encoding=quantization_encoding)
         weight_name = f"{name}.weight" if name else "weight"
         self.device = device
-        self.weight = Weight(weight_name, dtype, [vocab_size, hidden_dim], DeviceRef.CPU())
+        self.dtype = DType.float32 if dtype is DType.uint8 else dtype
+        if quantization_encoding is None:
+            self.weight = Weight(weight_name, dtype, [vocab_size, hidden_dim], DeviceRef.CPU())
+        else:
+            self.weight = quantized_weight(
+                "Embedding", weight_name, quantization_encoding, None, vocab_size, hidden_dim
+            )
 
     def __call__(self, indices: TensorValueLike) -> TensorValue:
         """Returns the vectors.
@@ -63,4 +71,6 @@ class Embedding(Unsharded, Module):
         Raises:
             TypeError: The indices are no integers.
         """
-        return ops.gather(self.weight.to(self.device), indices, axis=0)
+        rows = ops.gather(self.weight.to(self.device), indices, axis=0)
+        encoding = self.weight.quantization_encoding
+        return rows if encoding is None else ops.dequantize(encoding, rows).cast(self.dtype)

@@ -8,6 +8,7 @@ from typing import Any
 from kvern.dtype import DType
 from kvern.graph import DeviceRef, TensorValue, TensorValueLike, Weight, ops
 from kvern.nn._placement import Unsharded, refuse_quantization, refuse_sharding
+from kvern.nn._quantization import quantized_weight
 from kvern.nn.bounds import clamp
 from kvern.nn.layer import Module
 
@@ -18,7 +19,8 @@ class Linear(Unsharded, Module):
     """Applies `y = x W^T + b` to the last axis.
 
     Attributes:
-        weight: `[out_dim, in_dim]`.
+        weight: `[out_dim, in_dim]`; with a quantization encoding, the blocks: uint8
+            `[out_dim, in_dim / elements_per_block * block_size]`.
         bias: `[out_dim]`, or None.
         device: Where the layer computes; the weights come from the CPU.
     """
@@ -44,28 +46,36 @@ class Linear(Unsharded, Module):
         Args:
             in_dim: Size of the last axis of the input.
             out_dim: Size of the last axis of the output.
-            dtype: Element type of the weights.
+            dtype: Element type of the weights; of a quantized layer, that of the bias, float32 in place of uint8.
             device: Where to compute.
             has_bias: Whether there is a bias.
-            quantization_encoding: Not supported.
-            quant_config: Not supported.
+            quantization_encoding: How the weight is stored, when it is quantized: Q8_0, Q4_0, Q4_1 or GROUPED.
+            quant_config: The `QuantizationConfig` of the encoding GROUPED; others are not supported.
             name: Prefix of the names that the weights have until a state dict names them: `<name>.weight`.
             clip_weight: Bound c of the weight, which is used as `min(max(W, -c), c)`.
             is_sharding: Not supported.
 
         Raises:
             NotImplementedError: An option is not supported.
+            ValueError: in_dim does not fill the blocks of the encoding.
         """
         super().__init__()
-        refuse_quantization(
-            "Linear", quantization_encoding=quantization_encoding, quant_config=quant_config
-        )
         refuse_sharding("Linear", is_sharding)
         prefix = f"{name}." if name else ""
         cpu = DeviceRef.CPU()
         self.device = device
         self.clip_weight = clip_weight
-        self.weight = Weight(f"{prefix}weight", dtype, [out_dim, in_dim], cpu)
+        self.quant_config = quant_config
+        if quantization_encoding is None:
+            refuse_quantization("Linear", quant_config=quant_config)
+            self.weight = Weight(f"{prefix}weight", dtype, [out_dim, in_dim], cpu)
+        else:
+            if clip_weight is not None:
+                refuse_quantization("Linear with clip_weight", encoding=quantization_encoding)
+            self.weight = quantized_weight(
+                "Linear", f"{prefix}weight", quantization_encoding, quant_config, out_dim, in_dim
+            )
+            dtype = DType.float32 if dtype is DType.uint8 else dtype
         self.bias = Weight(f"{prefix}bias", dtype, [out_dim], cpu) if has_bias else None
 
     def __call__(self, x: TensorValueLike) -> TensorValue:
@@ -75,7 +85,7 @@ class Linear(Unsharded, Module):
             x: `[..., in_dim]`.
 
         Returns:
-            `[..., out_dim]`, of the common element type of x and the weights.
+            `[..., out_dim]`, of the common element type of x and the weights; that of x when they are quantized.
 
         Raises:
             ValueError: The last axis is not in_dim, or the element types have no common one.
@@ -83,5 +93,9 @@ class Linear(Unsharded, Module):
         weight = self.weight.to(self.device)
         if self.clip_weight is not None:
             weight = clamp(weight, -self.clip_weight, self.clip_weight)
-        y = ops.matmul(x, weight.T)
+        encoding = self.weight.quantization_encoding
+        if encoding is None:
+            y = ops.matmul(x, weight.T)
+        else:
+            y = ops.qmatmul(encoding, self.quant_config, x, weight)
         return y if self.bias is None else y + self.bias.to(self.device)

@@ -55,14 +55,14 @@ class MLP(Unsharded, Module):
 
         Args:
             dtype: Element type of the weights.
-            quantization_encoding: Not supported: None.
+            quantization_encoding: How the weights are stored, when they are quantized; see `Linear`.
             hidden_dim: Size of the last axis of input and output.
             feed_forward_length: Size of the last axis between.
             devices: The one device to compute on.
             linear_cls: Class of the projections.
             has_bias: Whether the projections have a bias.
             activation_function: `"silu"`, `"gelu"`, `"gelu_tanh"`, `"relu"`, `"tanh"` or `"sigmoid"`.
-            quant_config: Not supported.
+            quant_config: The configuration of the encoding; see `Linear`.
             swiglu_limit: When above 0, `gate(x)` is bounded by it from above and `up(x)` on both sides.
             is_sharding: Not supported.
 
@@ -71,9 +71,8 @@ class MLP(Unsharded, Module):
             NotImplementedError: An option is not supported, or there are several devices.
         """
         super().__init__()
-        refuse_quantization(
-            "MLP", quantization_encoding=quantization_encoding, quant_config=quant_config
-        )
+        if quantization_encoding is None:
+            refuse_quantization("MLP", quant_config=quant_config)
         refuse_sharding("MLP", is_sharding)
         if activation_function not in _ACTIVATIONS:
             known = ", ".join(_ACTIVATIONS)
@@ -82,6 +81,10 @@ class MLP(Unsharded, Module):
             )
         device = only_device("MLP", devices)
         linear = partial(linear_cls, dtype=dtype, device=device, has_bias=has_bias)
+        if quantization_encoding is not None:
+            linear = partial(
+                linear, quantization_encoding=quantization_encoding, quant_config=quant_config
+            )
         self.gate_proj = linear(hidden_dim, feed_forward_length)
         self.up_proj = linear(hidden_dim, feed_forward_length)
         self.down_proj = linear(feed_forward_length, hidden_dim)

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lowers products with packed quantized weights to loops over vectors.
+//
+//   for each block of rows:
+//     prepare the activations of the block
+//     for each run of panels of weights:
+//       few rows, or rounded activations:
+//         for each tile of rows: decode the weights while they are multiplied
+//       many rows, exact:
+//         for each panel: decode it once; for each tile of rows: multiply
+#include "lib/Codegen/Kernel.h"
+#include "lib/Codegen/Passes.h"
+#include "lib/Codegen/QuantizedProduct.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace kvern {
+#define GEN_PASS_DEF_LOWERQUANTIZEDPRODUCT
+#include "lib/Codegen/Passes.h.inc"
+} // namespace kvern
+
+using namespace mlir;
+using namespace kvern;
+
+/// Panels that are read side by side when rows are few: several streams of
+/// memory are faster than one.
+static constexpr int64_t kStreams = 4;
+
+namespace {
+struct LowerQuantizedProductPass
+    : kvern::impl::LowerQuantizedProductBase<LowerQuantizedProductPass> {
+  using LowerQuantizedProductBase::LowerQuantizedProductBase;
+
+  void runOnOperation() override {
+    if (!isKernel(getOperation())) {
+      return;
+    }
+    std::optional<IntegerDot> instructions = parseIntegerDot(dot.getValue());
+    if (!instructions) {
+      getOperation().emitError("expected none, maddubs, vnni or neon, but got ")
+          << dot.getValue();
+      return signalPassFailure();
+    }
+    SmallVector<LoopQuantizedProductOp> products;
+    getOperation().walk(
+        [&](LoopQuantizedProductOp op) { products.push_back(op); });
+    for (LoopQuantizedProductOp op : products) {
+      if (failed(lower(op, *instructions))) {
+        return signalPassFailure();
+      }
+    }
+  }
+
+private:
+  LogicalResult lower(LoopQuantizedProductOp op, IntegerDot instructions);
+  void emitBlock(QuantizedProductBuilder &b, Value first, Value count,
+                 std::optional<int64_t> rows);
+  void emitStreamed(QuantizedProductBuilder &b, Value first, Value count,
+                    std::optional<int64_t> rows);
+  void emitDecoded(QuantizedProductBuilder &b, Value first, Value count);
+  Value allocate(MemRefType type);
+};
+} // namespace
+
+Value LowerQuantizedProductPass::allocate(MemRefType type) {
+  Block &entry = getOperation().getBody().front();
+  OpBuilder atEntry = OpBuilder::atBlockBegin(&entry);
+  return memref::AllocOp::create(atEntry, getOperation().getLoc(), type,
+                                 atEntry.getI64IntegerAttr(64));
+}
+
+/// The leading axes merged into rows.
+static FailureOr<Value> asMatrix(QuantizedProductBuilder &b, Value memory) {
+  auto type = cast<MemRefType>(memory.getType());
+  if (type.getRank() == 2) {
+    if (!type.isLastDimUnitStride()) {
+      return failure();
+    }
+    return memory;
+  }
+  SmallVector<ReassociationIndices> groups(2);
+  for (int64_t axis = 0; axis < type.getRank() - 1; ++axis) {
+    groups[0].push_back(axis);
+  }
+  groups[1] = {type.getRank() - 1};
+  if (!memref::CollapseShapeOp::isGuaranteedCollapsible(type, groups)) {
+    return failure();
+  }
+  return memref::CollapseShapeOp::create(b, memory, groups).getResult();
+}
+
+/// Calls `body` with the first of each tile of rows and its height: as many of
+/// `tallest` as there are, then one tile of each smaller power of two.
+static void forEachTile(QuantizedProductBuilder &b, Value count,
+                        std::optional<int64_t> rows, int64_t tallest,
+                        llvm::function_ref<void(Value, int64_t)> body) {
+  if (!rows || *rows >= tallest) {
+    Value whole = arith::AndIOp::create(b, count, b.index(-tallest));
+    b.loop(b.index(0), whole, tallest, [&](Value row) { body(row, tallest); });
+  }
+  for (int64_t height = tallest / 2; height >= 1; height /= 2) {
+    if (rows && !(*rows & height)) {
+      continue;
+    }
+    Value row = arith::AndIOp::create(b, count, b.index(-2 * height));
+    if (rows) {
+      body(row, height);
+      continue;
+    }
+    Value left = arith::AndIOp::create(b, count, b.index(height));
+    b.when(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, left, b.index(0)),
+           [&] { body(row, height); });
+  }
+}
+
+void LowerQuantizedProductPass::emitStreamed(QuantizedProductBuilder &b,
+                                             Value first, Value count,
+                                             std::optional<int64_t> rows) {
+  int64_t panels = cast<MemRefType>(b.panels.getType()).getDimSize(0);
+  int64_t streams = std::min(kStreams, panels);
+  // The last run starts where it fits: it may compute columns again.
+  b.loop(b.index(0), b.index(panels), streams, [&](Value start) {
+    Value panel =
+        b.createOrFold<arith::MinUIOp>(start, b.index(panels - streams));
+    forEachTile(b, count, rows, tileRows, [&](Value row, int64_t height) {
+      // Sums of all panels at once only if they fit the registers.
+      int64_t width = height == 1   ? streams
+                      : height == 2 ? std::min<int64_t>(2, streams)
+                                    : 1;
+      b.loop(b.index(0), b.index(streams), width, [&](Value next) {
+        Value fit =
+            b.createOrFold<arith::MinUIOp>(next, b.index(streams - width));
+        b.emitTile(height, width, row, b.add(first, row), b.add(panel, fit));
+      });
+    });
+  });
+}
+
+void LowerQuantizedProductPass::emitDecoded(QuantizedProductBuilder &b,
+                                            Value first, Value count) {
+  int64_t panels = cast<MemRefType>(b.panels.getType()).getDimSize(0);
+  Value numbers =
+      allocate(MemRefType::get({b.depth, kQuantizedPanel}, b.getF32Type()));
+  b.loop(b.index(0), b.index(panels), 1, [&](Value panel) {
+    b.dequantizePanel(panel, numbers);
+    forEachTile(
+        b, count, std::nullopt, tileRows, [&](Value row, int64_t height) {
+          b.emitNumberTile(height, numbers, row, b.add(first, row), panel);
+        });
+  });
+}
+
+void LowerQuantizedProductPass::emitBlock(QuantizedProductBuilder &b,
+                                          Value first, Value count,
+                                          std::optional<int64_t> rows) {
+  auto streamed = [&] {
+    b.prepareRows(first, count, /*scaled=*/true);
+    emitStreamed(b, first, count, rows);
+  };
+  auto decoded = [&] {
+    b.prepareRows(first, count, /*scaled=*/false);
+    emitDecoded(b, first, count);
+  };
+  if (!b.exact || (rows && *rows < decodedRows)) {
+    streamed();
+  } else if (rows) {
+    decoded();
+  } else {
+    Value isFew = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, count,
+                                        b.index(decodedRows));
+    b.when(isFew, streamed, decoded);
+  }
+}
+
+LogicalResult LowerQuantizedProductPass::lower(LoopQuantizedProductOp op,
+                                               IntegerDot instructions) {
+  if (!isa<MemRefType>(op.getOut().getType())) {
+    return op.emitOpError("expected memrefs, but got tensors");
+  }
+  OpBuilder builder(op);
+  QuantizedProductBuilder b(
+      op.getLoc(), builder, *BlockEncoding::parse(op.getEncoding()),
+      op.getActivations() == "exact", vectorBits, instructions);
+  FailureOr<Value> lhs = asMatrix(b, op.getLhs());
+  FailureOr<Value> out = asMatrix(b, op.getOut());
+  if (failed(lhs) || failed(out)) {
+    return op.emitOpError("expected contiguous rows, but got ")
+           << op.getLhs().getType() << " and " << op.getOut().getType();
+  }
+  b.lhs = *lhs;
+  b.panels = op.getPanels();
+  b.out = *out;
+  auto lhsType = cast<MemRefType>(b.lhs.getType());
+  b.depth = lhsType.getDimSize(1);
+  b.columns = cast<MemRefType>(b.out.getType()).getDimSize(1);
+
+  std::optional<int64_t> rows;
+  if (!lhsType.isDynamicDim(0)) {
+    rows = lhsType.getDimSize(0);
+  }
+  int64_t block = std::min(rows.value_or(blockRows), blockRows.getValue());
+  b.allocateRows(block, [&](MemRefType type) { return allocate(type); });
+  if (rows && *rows <= blockRows) {
+    emitBlock(b, b.index(0), b.index(*rows), rows);
+  } else {
+    Value all = memref::DimOp::create(b, b.lhs, 0);
+    b.loop(b.index(0), all, block, [&](Value first) {
+      Value left = arith::SubIOp::create(b, all, first);
+      Value count = arith::MinUIOp::create(b, left, b.index(block));
+      emitBlock(b, first, count, std::nullopt);
+    });
+  }
+  op.erase();
+  return success();
+}

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products with packed quantized weights, as loops over vectors.
+//
+// With d and m the scale and minimum of a group, and q its elements as unsigned
+// numbers, a group of a row of weights adds
+//
+//   sum over k of x[k] * (d * (q[k] - zero) + m)
+//     = d * (sum over k of x[k] * q[k] - zero * X) + m * X
+//
+// to the result, where X is the sum of x[k] over the group. So elements are
+// used as they are stored, and -zero * X is where the sum starts.
+#include "lib/Codegen/QuantizedProduct.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace kvern;
+
+QuantizedProductBuilder::QuantizedProductBuilder(Location location,
+                                                 OpBuilder &builder,
+                                                 const BlockEncoding &encoding,
+                                                 bool exact, int64_t vectorBits,
+                                                 IntegerDot dot)
+    : ImplicitLocOpBuilder(location, builder), encoding(encoding), exact(exact),
+      lanes(std::min(vectorBits / 32, kQuantizedPanel)), dot(dot),
+      floats(VectorType::get({lanes}, getF32Type())),
+      integers(VectorType::get({lanes}, getI32Type())) {}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Value QuantizedProductBuilder::index(int64_t value) {
+  return arith::ConstantIndexOp::create(*this, value);
+}
+Value QuantizedProductBuilder::add(Value a, Value b) {
+  return createOrFold<arith::AddIOp>(a, b);
+}
+Value QuantizedProductBuilder::add(Value a, int64_t b) {
+  return b == 0 ? a : add(a, index(b));
+}
+Value QuantizedProductBuilder::mul(Value a, int64_t b) {
+  return createOrFold<arith::MulIOp>(a, index(b));
+}
+Value QuantizedProductBuilder::splat(double value) {
+  return arith::ConstantOp::create(
+      *this, DenseElementsAttr::get(floats, static_cast<float>(value)));
+}
+Value QuantizedProductBuilder::splatInteger(int64_t value) {
+  return arith::ConstantOp::create(
+      *this, DenseElementsAttr::get(integers, static_cast<int32_t>(value)));
+}
+Value QuantizedProductBuilder::broadcast(Value scalar) {
+  auto type = VectorType::get({lanes}, scalar.getType());
+  return vector::BroadcastOp::create(*this, type, scalar);
+}
+Value QuantizedProductBuilder::multiplyAdd(Value a, Value b, Value sum) {
+  return vector::FMAOp::create(*this, a, b, sum);
+}
+
+SmallVector<Value> QuantizedProductBuilder::loop(Value from, Value to,
+                                                 int64_t step, ValueRange init,
+                                                 SummingLoop body) {
+  auto result = scf::ForOp::create(
+      *this, from, to, index(step), init,
+      [&](OpBuilder &nested, Location, Value iv, ValueRange carried) {
+        InsertionGuard guard(*this);
+        setInsertionPointToEnd(nested.getInsertionBlock());
+        SmallVector<Value> next = body(iv, carried);
+        scf::YieldOp::create(*this, next);
+      });
+  return SmallVector<Value>(result.getResults());
+}
+
+void QuantizedProductBuilder::loop(Value from, Value to, int64_t step,
+                                   llvm::function_ref<void(Value)> body) {
+  loop(from, to, step, ValueRange(),
+       [&](Value iv, ValueRange) -> SmallVector<Value> {
+         body(iv);
+         return {};
+       });
+}
+
+void QuantizedProductBuilder::when(Value condition,
+                                   llvm::function_ref<void()> then,
+                                   llvm::function_ref<void()> otherwise) {
+  auto branch =
+      scf::IfOp::create(*this, condition,
+                        /*withElseRegion=*/static_cast<bool>(otherwise));
+  InsertionGuard guard(*this);
+  setInsertionPoint(branch.thenYield());
+  then();
+  if (otherwise) {
+    setInsertionPoint(branch.elseYield());
+    otherwise();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+Value QuantizedProductBuilder::loadHalves(Value panel, Value group,
+                                          int64_t which, int64_t vector) {
+  int64_t place = 2 * (which * kQuantizedPanel + vector * lanes);
+  auto bytes = VectorType::get({2 * lanes}, getI8Type());
+  Value loaded = vector::LoadOp::create(*this, bytes, panels,
+                                        ValueRange{panel, group, index(place)});
+  auto halves = VectorType::get({lanes}, getF16Type());
+  Value numbers = vector::BitCastOp::create(*this, halves, loaded);
+  return arith::ExtFOp::create(*this, floats, numbers);
+}
+
+Value QuantizedProductBuilder::loadWords(Value panel, Value group, int64_t word,
+                                         int64_t vector) {
+  int64_t place = kQuantizedPanel * (encoding.headerBytes() + 4 * word) +
+                  4 * vector * lanes;
+  auto bytes = VectorType::get({4 * lanes}, getI8Type());
+  return vector::LoadOp::create(*this, bytes, panels,
+                                ValueRange{panel, group, index(place)});
+}
+
+SmallVector<int64_t> QuantizedProductBuilder::placesOfWord(int64_t word) const {
+  SmallVector<int64_t> places;
+  for (int64_t byte = 4 * word; byte < 4 * word + 4; ++byte) {
+    places.push_back(byte);
+    if (encoding.bits == 4) {
+      places.push_back(byte + encoding.group / 2);
+    }
+  }
+  return places;
+}
+
+void QuantizedProductBuilder::dequantizePanel(Value panel, Value numbers) {
+  loop(index(0), index(groups()), 1, [&](Value group) {
+    Value first = mul(group, encoding.group);
+    for (int64_t v = 0; v < panelVectors(); ++v) {
+      Value scale = loadHalves(panel, group, 0, v);
+      Value minimum =
+          encoding.hasMinimum ? loadHalves(panel, group, 1, v) : Value();
+      for (int64_t word = 0; word < wordsOfGroup(); ++word) {
+        Value words = vector::BitCastOp::create(
+            *this, integers, loadWords(panel, group, word, v));
+        Value mask = splatInteger((1 << encoding.bits) - 1);
+        for (auto [i, place] : llvm::enumerate(placesOfWord(word))) {
+          Value q = arith::ShRUIOp::create(*this, words,
+                                           splatInteger(i * encoding.bits));
+          q = arith::AndIOp::create(*this, q, mask);
+          if (int64_t zero = encoding.zero()) {
+            q = arith::SubIOp::create(*this, q, splatInteger(zero));
+          }
+          Value x = arith::SIToFPOp::create(*this, floats, q);
+          x = arith::MulFOp::create(*this, x, scale);
+          if (minimum) {
+            x = arith::AddFOp::create(*this, x, minimum);
+          }
+          vector::StoreOp::create(
+              *this, x, numbers,
+              ValueRange{add(first, place), index(v * lanes)});
+        }
+      }
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+void QuantizedProductBuilder::addNumbers(RowSums &sums, Value panel,
+                                         Value group, int64_t vector,
+                                         Value row) {
+  // Two sums for each row when there are few, so that additions overlap.
+  int64_t rows = sums.size();
+  bool split = rows <= 2;
+  RowSums odd(split ? rows : 0, splat(0));
+  Value first = mul(group, encoding.group);
+  int64_t bits = encoding.bits, perWord = 32 / bits;
+  for (int64_t word = 0; word < wordsOfGroup(); ++word) {
+    Value words = vector::BitCastOp::create(
+        *this, integers, loadWords(panel, group, word, vector));
+    for (auto [i, place] : llvm::enumerate(placesOfWord(word))) {
+      // An element stays where it is in the word: a power of two that the
+      // activation is divided by. The last one would be negative there.
+      bool last = static_cast<int64_t>(i) == perWord - 1;
+      Value q =
+          last ? arith::ShRUIOp::create(*this, words, splatInteger(32 - bits))
+                     .getResult()
+               : arith::AndIOp::create(
+                     *this, words,
+                     splatInteger(((int64_t(1) << bits) - 1) << (i * bits)))
+                     .getResult();
+      Value x = arith::SIToFPOp::create(*this, floats, q);
+      for (int64_t r = 0; r < rows; ++r) {
+        Value activation =
+            memref::LoadOp::create(*this, prepared.elements,
+                                   ValueRange{add(row, r), add(first, place)});
+        Value &sum = split && i % 2 ? odd[r] : sums[r];
+        sum = multiplyAdd(x, broadcast(activation), sum);
+      }
+    }
+  }
+  for (int64_t r = 0; split && r < rows; ++r) {
+    sums[r] = arith::AddFOp::create(*this, sums[r], odd[r]);
+  }
+}
+
+void QuantizedProductBuilder::emitTile(int64_t rowCount, int64_t panelCount,
+                                       Value preparedRow, Value outRow,
+                                       Value panel) {
+  int64_t vectors = panelVectors();
+  SmallVector<Value> zeros(rowCount * panelCount * vectors, splat(0));
+  auto at = [&](Value memory, int64_t r, Value group) {
+    return broadcast(memref::LoadOp::create(
+        *this, memory, ValueRange{add(preparedRow, r), group}));
+  };
+  SmallVector<Value> sums = loop(
+      index(0), index(groups()), 1, zeros,
+      [&](Value group, ValueRange carried) {
+        SmallVector<Value> next(carried);
+        for (int64_t p = 0; p < panelCount; ++p) {
+          for (int64_t v = 0; v < vectors; ++v) {
+            Value here = add(panel, p);
+            Value scale = loadHalves(here, group, 0, v);
+            Value minimum =
+                encoding.hasMinimum ? loadHalves(here, group, 1, v) : Value();
+            RowSums products;
+            for (int64_t r = 0; r < rowCount; ++r) {
+              products.push_back(at(prepared.starts, r, group));
+            }
+            exact ? addNumbers(products, here, group, v, preparedRow)
+                  : addIntegers(products, here, group, v, preparedRow);
+            for (int64_t r = 0; r < rowCount; ++r) {
+              Value &sum = next[(r * panelCount + p) * vectors + v];
+              Value factor = scale;
+              if (!exact) {
+                products[r] =
+                    arith::SIToFPOp::create(*this, floats, products[r]);
+                factor = arith::MulFOp::create(*this, scale,
+                                               at(prepared.scales, r, group));
+              }
+              sum = multiplyAdd(products[r], factor, sum);
+              if (minimum) {
+                sum = multiplyAdd(at(prepared.sums, r, group), minimum, sum);
+              }
+            }
+          }
+        }
+        return next;
+      });
+  for (int64_t r = 0; r < rowCount; ++r) {
+    for (int64_t p = 0; p < panelCount; ++p) {
+      storeColumns(
+          ArrayRef(sums).slice((r * panelCount + p) * vectors, vectors),
+          add(outRow, r), add(panel, p));
+    }
+  }
+}
+
+void QuantizedProductBuilder::emitNumberTile(int64_t rowCount, Value numbers,
+                                             Value preparedRow, Value outRow,
+                                             Value panel) {
+  int64_t vectors = panelVectors();
+  constexpr int64_t unroll = 4;
+  SmallVector<Value> zeros(rowCount * vectors, splat(0));
+  SmallVector<Value> sums = loop(
+      index(0), index(depth), unroll, zeros,
+      [&](Value first, ValueRange carried) {
+        SmallVector<Value> next(carried);
+        for (int64_t u = 0; u < unroll; ++u) {
+          Value k = add(first, u);
+          SmallVector<Value> weights;
+          for (int64_t v = 0; v < vectors; ++v) {
+            weights.push_back(vector::LoadOp::create(
+                *this, floats, numbers, ValueRange{k, index(v * lanes)}));
+          }
+          for (int64_t r = 0; r < rowCount; ++r) {
+            Value activation = broadcast(memref::LoadOp::create(
+                *this, prepared.elements, ValueRange{add(preparedRow, r), k}));
+            for (int64_t v = 0; v < vectors; ++v) {
+              Value &sum = next[r * vectors + v];
+              sum = multiplyAdd(weights[v], activation, sum);
+            }
+          }
+        }
+        return next;
+      });
+  for (int64_t r = 0; r < rowCount; ++r) {
+    storeColumns(ArrayRef(sums).slice(r * vectors, vectors), add(outRow, r),
+                 panel);
+  }
+}
+
+void QuantizedProductBuilder::storeColumns(ValueRange sums, Value row,
+                                           Value panel) {
+  Type element = cast<MemRefType>(out.getType()).getElementType();
+  auto type = VectorType::get({lanes}, element);
+  Value first = mul(panel, kQuantizedPanel);
+  SmallVector<Value> values;
+  for (Value sum : sums) {
+    values.push_back(
+        element.isF32()
+            ? sum
+            : arith::TruncFOp::create(*this, type, sum).getResult());
+  }
+  auto storeAll = [&] {
+    for (auto [v, value] : llvm::enumerate(values)) {
+      vector::StoreOp::create(*this, value, out,
+                              ValueRange{row, add(first, v * lanes)});
+    }
+  };
+  auto storeSome = [&] {
+    auto maskType = VectorType::get({lanes}, getI1Type());
+    for (auto [v, value] : llvm::enumerate(values)) {
+      int64_t left = columns % kQuantizedPanel - v * lanes;
+      if (left > 0) {
+        Value mask = vector::CreateMaskOp::create(*this, maskType, index(left));
+        vector::MaskedStoreOp::create(
+            *this, out, ValueRange{row, add(first, v * lanes)}, mask, value);
+      }
+    }
+  };
+  if (columns % kQuantizedPanel == 0) {
+    storeAll();
+    return;
+  }
+  Value isFull = arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, panel,
+                                       index(columns / kQuantizedPanel));
+  when(isFull, storeAll, storeSome);
+}

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Emits products with packed quantized weights as loops over vectors.
+#ifndef KVERN_LIB_CODEGEN_QUANTIZEDPRODUCT_H
+#define KVERN_LIB_CODEGEN_QUANTIZEDPRODUCT_H
+
+#include "dialect/ops/Quant.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace kvern {
+
+/// Instructions that add products of bytes to 32-bit integers.
+enum class IntegerDot {
+  /// None: bytes are widened.
+  None,
+  /// pmaddubsw, pmaddwd.
+  Maddubs,
+  /// vpdpbusd.
+  Vnni,
+  /// sdot of NEON.
+  Neon,
+};
+
+/// The instructions by name (`none`, `maddubs`, `vnni`, `neon`); null for
+/// another one.
+std::optional<IntegerDot> parseIntegerDot(llvm::StringRef name);
+
+/// Rows of activations as a product reads them, in memory of the kernel.
+struct PreparedRows {
+  /// [row][k]: f32, or i8 if rounded. Rows are padded, so that they do not fall
+  /// on the same lines of a cache.
+  mlir::Value elements;
+  /// [row][group]: where the sum of a group starts, of f32 or i32: what the
+  /// zero of the weights adds to it.
+  mlir::Value starts;
+  /// [row][group], f32: the sum of the elements; null without minima.
+  mlir::Value sums;
+  /// [row][group], f32: what the rounded elements are multiples of; null for
+  /// f32.
+  mlir::Value scales;
+};
+
+/// Emits the parts of one product. Everything it makes is at the insertion
+/// point.
+class QuantizedProductBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  QuantizedProductBuilder(mlir::Location location, mlir::OpBuilder &builder,
+                          const BlockEncoding &encoding, bool exact,
+                          int64_t vectorBits, IntegerDot dot);
+
+  const BlockEncoding encoding;
+  const bool exact;
+  /// Elements of a vector of f32.
+  const int64_t lanes;
+  const IntegerDot dot;
+  /// f32 and i32 of `lanes`.
+  const mlir::VectorType floats, integers;
+
+  /// [rows, k], [panel, group, byte], [rows, columns].
+  mlir::Value lhs, panels, out;
+  PreparedRows prepared;
+  int64_t depth = 0, columns = 0;
+
+  int64_t groups() const { return depth / encoding.group; }
+  int64_t panelVectors() const { return kQuantizedPanel / lanes; }
+
+  //===--------------------------------------------------------------------===//
+  // Values
+  //===--------------------------------------------------------------------===//
+
+  mlir::Value index(int64_t value);
+  mlir::Value add(mlir::Value a, mlir::Value b);
+  mlir::Value add(mlir::Value a, int64_t b);
+  mlir::Value mul(mlir::Value a, int64_t b);
+  mlir::Value splat(double value);
+  mlir::Value splatInteger(int64_t value);
+  mlir::Value broadcast(mlir::Value scalar);
+  mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
+
+  using SummingLoop = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::Value, mlir::ValueRange)>;
+  llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to,
+                                      int64_t step, mlir::ValueRange init,
+                                      SummingLoop body);
+  void loop(mlir::Value from, mlir::Value to, int64_t step,
+            llvm::function_ref<void(mlir::Value)> body);
+  void when(mlir::Value condition, llvm::function_ref<void()> then,
+            llvm::function_ref<void()> otherwise = nullptr);
+
+  //===--------------------------------------------------------------------===//
+  // Parts of the product
+  //===--------------------------------------------------------------------===//
+
+  /// Allocates `prepared` for a number of rows with `allocate`.
+  void allocateRows(int64_t rows,
+                    llvm::function_ref<mlir::Value(mlir::MemRefType)> allocate);
+  /// Fills `prepared` with `count` rows of lhs from `first` on. `scaled`: as
+  /// `emitTile` reads them.
+  void prepareRows(mlir::Value first, mlir::Value count, bool scaled);
+
+  /// Writes `rowCount` rows and the columns of `panelCount` panels to out:
+  /// those that were prepared from `preparedRow` on, to `outRow` on.
+  void emitTile(int64_t rowCount, int64_t panelCount, mlir::Value preparedRow,
+                mlir::Value outRow, mlir::Value panel);
+
+  /// Writes a panel's weights to `numbers`, [k][column] of f32.
+  void dequantizePanel(mlir::Value panel, mlir::Value numbers);
+  /// As `emitTile`, with the numbers of one panel.
+  void emitNumberTile(int64_t rowCount, mlir::Value numbers,
+                      mlir::Value preparedRow, mlir::Value outRow,
+                      mlir::Value panel);
+
+private:
+  /// Sums of the products of a group of one vector of columns with each row.
+  using RowSums = llvm::SmallVector<mlir::Value>;
+  void addNumbers(RowSums &sums, mlir::Value panel, mlir::Value group,
+                  int64_t vector, mlir::Value row);
+  void addIntegers(RowSums &sums, mlir::Value panel, mlir::Value group,
+                   int64_t vector, mlir::Value row);
+  mlir::Value dotProduct(mlir::Value weights, mlir::Value activations,
+                         mlir::Value sum);
+  /// What is subtracted from the weights as `dotProduct` reads them.
+  int64_t integerZero() const;
+
+  /// Scales (0) or minima (1) of a vector of columns.
+  mlir::Value loadHalves(mlir::Value panel, mlir::Value group, int64_t which,
+                         int64_t vector);
+  /// Word `word` of each column: 32 bits of elements.
+  mlir::Value loadWords(mlir::Value panel, mlir::Value group, int64_t word,
+                        int64_t vector);
+  int64_t wordsOfGroup() const { return encoding.group * encoding.bits / 32; }
+  /// The places in the group of the elements of a word, from the lowest bits.
+  llvm::SmallVector<int64_t> placesOfWord(int64_t word) const;
+
+  void prepareNumbers(mlir::Value first, mlir::Value row, bool scaled);
+  void prepareIntegers(mlir::Value first, mlir::Value row);
+  mlir::Value loadActivations(mlir::Value row, mlir::Value k);
+  void storeColumns(mlir::ValueRange sums, mlir::Value row, mlir::Value panel);
+};
+
+} // namespace kvern
+
+#endif // KVERN_LIB_CODEGEN_QUANTIZEDPRODUCT_H

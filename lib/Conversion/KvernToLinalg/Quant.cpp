@@ -1,0 +1,271 @@
+//===- Quant.cpp - Products with quantized weights ------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialect/ops/Quant.h"
+#include "lib/Conversion/KvernToLinalg/Generic.h"
+#include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace kvern;
+
+using utils::IteratorType;
+
+/// A byte of a row of blocks, by its place in the row.
+using ByteReader = llvm::function_ref<Value(Value place)>;
+
+static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantIndexOp::create(b, value);
+}
+
+static Value divide(ImplicitLocOpBuilder &b, Value x, int64_t y) {
+  return arith::DivUIOp::create(b, x, constant(b, y));
+}
+
+static Value remainder(ImplicitLocOpBuilder &b, Value x, int64_t y) {
+  return arith::RemUIOp::create(b, x, constant(b, y));
+}
+
+/// x * scale + shift
+static Value scaled(ImplicitLocOpBuilder &b, Value x, int64_t scale,
+                    int64_t shift) {
+  Value product = arith::MulIOp::create(b, x, constant(b, scale));
+  return arith::AddIOp::create(b, product, constant(b, shift));
+}
+
+/// The f16 that starts at `place`, as f32.
+static Value readHalf(ImplicitLocOpBuilder &b, ByteReader read, Value place) {
+  Type word = b.getI16Type();
+  Value low = arith::ExtUIOp::create(b, word, read(place));
+  Value high = arith::ExtUIOp::create(b, word, read(scaled(b, place, 1, 1)));
+  Value eight = arith::ConstantOp::create(b, b.getI16IntegerAttr(8));
+  Value bits = arith::OrIOp::create(
+      b, low, arith::ShLIOp::create(b, high, eight).getResult());
+  Value half = arith::BitcastOp::create(b, b.getF16Type(), bits);
+  return arith::ExtFOp::create(b, b.getF32Type(), half);
+}
+
+/// Element `k` of a row of blocks: d * (q - zero) + m.
+static Value readElement(ImplicitLocOpBuilder &b, const BlockEncoding &encoding,
+                         ByteReader read, Value k) {
+  int64_t header = encoding.headerBytes();
+  Value start =
+      scaled(b, divide(b, k, encoding.group), encoding.blockBytes(), 0);
+  Value inGroup = remainder(b, k, encoding.group);
+  auto readBits = [&](Value place) -> Value {
+    Value sum = arith::AddIOp::create(b, start, place);
+    return read(scaled(b, sum, 1, header));
+  };
+  Value q;
+  if (encoding.bits == 8) {
+    Value byte = readBits(inGroup);
+    q = encoding.hasMinimum
+            ? arith::ExtUIOp::create(b, b.getI32Type(), byte).getResult()
+            : arith::ExtSIOp::create(b, b.getI32Type(), byte).getResult();
+  } else {
+    int64_t half = encoding.group / 2;
+    Value byte = readBits(remainder(b, inGroup, half));
+    Value isHigh = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, inGroup,
+                                         constant(b, half));
+    auto number = [&](int8_t value) -> Value {
+      return arith::ConstantOp::create(b, b.getI8IntegerAttr(value));
+    };
+    Value high = arith::ShRUIOp::create(b, byte, number(4));
+    Value low = arith::AndIOp::create(b, byte, number(15));
+    Value bits = arith::SelectOp::create(b, isHigh, high, low);
+    q = arith::ExtUIOp::create(b, b.getI32Type(), bits);
+    if (int64_t zero = encoding.zero()) {
+      q = arith::SubIOp::create(
+          b, q,
+          arith::ConstantOp::create(b, b.getI32IntegerAttr(zero)).getResult());
+    }
+  }
+  Value value = arith::SIToFPOp::create(b, b.getF32Type(), q);
+  value = arith::MulFOp::create(b, value, readHalf(b, read, start));
+  if (encoding.hasMinimum) {
+    Value minimum = readHalf(b, read, scaled(b, start, 1, 2));
+    value = arith::AddFOp::create(b, value, minimum);
+  }
+  return value;
+}
+
+/// The elements of `blocks`, as f32 of sizes `shape`.
+static Value dequantize(LoopBuilder &loops, Value blocks,
+                        ArrayRef<DimAttr> shape, StringRef encoding) {
+  return loops.elementwise(
+      shape, loops.builder.getF32Type(), {},
+      [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
+        SmallVector<Value> places;
+        for (size_t axis = 0; axis < shape.size(); ++axis) {
+          places.push_back(linalg::IndexOp::create(b, axis));
+        }
+        Value k = places.pop_back_val();
+        auto read = [&](Value place) -> Value {
+          SmallVector<Value> all(places);
+          all.push_back(place);
+          return tensor::ExtractOp::create(b, blocks, all);
+        };
+        return readElement(b, *BlockEncoding::parse(encoding), read, k);
+      });
+}
+
+namespace {
+
+struct DequantizeConversion : OpConversionPattern<DequantizeOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(DequantizeOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    LoopBuilder loops(rewriter, op);
+    ArrayRef<DimAttr> shape = cast<kvern::TensorType>(op.getType()).getShape();
+    rewriter.replaceOp(
+        op, dequantize(loops, adaptor.getBlocks(), shape, op.getEncoding()));
+    return success();
+  }
+};
+
+/// The definition: numbers first, then their product. What weights become is
+/// below.
+struct QuantizedMatmulConversion : OpConversionPattern<QuantizedMatmulOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(QuantizedMatmulOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    LoopBuilder loops(rewriter, op);
+    auto type = cast<kvern::TensorType>(op.getType());
+    auto lhs = cast<kvern::TensorType>(op.getLhs().getType());
+    ArrayRef<DimAttr> shape = type.getShape();
+    Type storage = getStorageType(type.getElementType());
+    if (isEmpty(lhs.getShape()) || isEmpty(shape)) {
+      auto zero = cast<TypedAttr>(rewriter.getZeroAttr(storage));
+      rewriter.replaceOp(op, loops.fill(shape, zero));
+      return success();
+    }
+    int64_t k = shape.size();
+    SmallVector<DimAttr, 2> sizes = {shape.back(), lhs.getShape().back()};
+    Value weights =
+        dequantize(loops, adaptor.getBlocks(), sizes, op.getEncoding());
+    Value init = loops.fill(shape, rewriter.getF32FloatAttr(0));
+    AffineMap all = rewriter.getMultiDimIdentityMap(k + 1);
+    SmallVector<AffineMap> maps{all.dropResult(k - 1),
+                                all.getSliceMap(k - 1, 2), all.dropResult(k)};
+    SmallVector<IteratorType> iterators(k + 1, IteratorType::parallel);
+    iterators[k] = IteratorType::reduction;
+    auto product = linalg::GenericOp::create(
+        rewriter, op.getLoc(), init.getType(),
+        ValueRange{adaptor.getLhs(), weights}, init, maps, iterators,
+        [&](OpBuilder &nested, Location loc, ValueRange arguments) {
+          ImplicitLocOpBuilder b(loc, nested);
+          Scalar s(b, rewriter.getF32Type());
+          Value x = Scalar(b, type.getElementType()).load(arguments[0]);
+          Value sum =
+              s.accumulate(s.accumulateProduct(x, arguments[1]), arguments[2]);
+          linalg::YieldOp::create(nested, loc, sum);
+        });
+    Value result = product.getResult(0);
+    if (!storage.isF32()) {
+      result = loops.elementwise(
+          shape, storage, loops.all(result, k),
+          [&](ImplicitLocOpBuilder &b, ValueRange values) {
+            return Scalar(b, type.getElementType()).store(values[0]);
+          });
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+/// Which byte of which row of a panel each byte of the result is:
+///
+///   scales, minima   [row][2]
+///   elements         [place / 4][row][place mod 4]
+struct PackQuantizedConversion : OpConversionPattern<PackQuantizedOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(PackQuantizedOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    LoopBuilder loops(rewriter, op);
+    auto type = cast<kvern::TensorType>(op.getType());
+    auto blocks = cast<kvern::TensorType>(op.getBlocks().getType());
+    BlockEncoding encoding = *BlockEncoding::parse(op.getEncoding());
+    int64_t rows = *blocks.getShape().front().getStaticValue();
+    int64_t header = encoding.headerBytes();
+    constexpr int64_t panel = kQuantizedPanel;
+    Value result = loops.elementwise(
+        type.getShape(), rewriter.getI8Type(), {},
+        [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
+          Value place = linalg::IndexOp::create(b, 2);
+          auto select = [&](Value condition, Value x, Value y) -> Value {
+            return arith::SelectOp::create(b, condition, x, y);
+          };
+          Value isHeader = arith::CmpIOp::create(
+              b, arith::CmpIPredicate::ult, place, constant(b, header * panel));
+          // In the header, pairs of bytes; in the elements, fours.
+          Value inBits =
+              arith::SubIOp::create(b, place, constant(b, header * panel));
+          auto row = [&](Value at, int64_t width) {
+            return divide(b, remainder(b, at, width * panel), width);
+          };
+          auto byte = [&](Value at, int64_t width) -> Value {
+            Value run = scaled(b, divide(b, at, width * panel), width, 0);
+            return arith::AddIOp::create(b, run, remainder(b, at, width));
+          };
+          Value inPanel = select(isHeader, row(place, 2), row(inBits, 4));
+          Value inBlock = select(isHeader, byte(place, 2),
+                                 scaled(b, byte(inBits, 4), 1, header));
+          Value n = arith::AddIOp::create(
+              b, scaled(b, linalg::IndexOp::create(b, 0), panel, 0), inPanel);
+          Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, n,
+                                               constant(b, rows));
+          Value last = arith::MinUIOp::create(b, n, constant(b, rows - 1));
+          Value column =
+              arith::AddIOp::create(b,
+                                    scaled(b, linalg::IndexOp::create(b, 1),
+                                           encoding.blockBytes(), 0),
+                                    inBlock);
+          Value value = tensor::ExtractOp::create(b, adaptor.getBlocks(),
+                                                  ValueRange{last, column});
+          if (encoding.bits == 8 && !encoding.hasMinimum) {
+            Value sign = arith::ConstantOp::create(b, b.getI8IntegerAttr(-128));
+            value =
+                select(isHeader, value, arith::XOrIOp::create(b, value, sign));
+          }
+          Value zero = arith::ConstantOp::create(b, b.getI8IntegerAttr(0));
+          return select(exists, value, zero);
+        });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+struct PackedQuantizedMatmulConversion
+    : OpConversionPattern<PackedQuantizedMatmulOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(PackedQuantizedMatmulOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    LoopBuilder loops(rewriter, op);
+    auto type = cast<kvern::TensorType>(op.getType());
+    Value out =
+        loops.empty(type.getShape(), getStorageType(type.getElementType()));
+    if (isEmpty(type.getShape())) {
+      rewriter.replaceOp(op, out);
+      return success();
+    }
+    rewriter.replaceOpWithNewOp<LoopQuantizedProductOp>(
+        op, out.getType(), adaptor.getLhs(), adaptor.getPanels(), out,
+        op.getEncoding(), op.getActivations());
+    return success();
+  }
+};
+
+} // namespace
+
+void kvern::populateQuantPatterns(TypeConverter &converter,
+                                  RewritePatternSet &patterns) {
+  patterns.add<DequantizeConversion, PackQuantizedConversion,
+               PackedQuantizedMatmulConversion, QuantizedMatmulConversion>(
+      converter, patterns.getContext());
+}

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Weights of layers in quantized form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from kvern.dtype import DType
+from kvern.errors import ShapeError, UnsupportedError
+from kvern.graph import DeviceRef, Weight
+from kvern.graph.quantization import QuantizationConfig, QuantizationEncoding, dialect_encoding
+
+__all__ = ["quantized_weight"]
+
+
+def quantized_weight(
+    layer: str, name: str, encoding: Any, config: Any, rows: int, columns: int
+) -> Weight:
+    """Returns the weight, of uint8, that holds a matrix in blocks.
+
+    Args:
+        layer: The layer's name, for errors.
+        name: The weight's name.
+        encoding: A `QuantizationEncoding`, or its value.
+        config: The `QuantizationConfig` of GROUPED; None for the others.
+        rows: Rows of the matrix.
+        columns: Elements of a row.
+
+    Raises:
+        NotImplementedError: There is no kernel for the encoding, or the configuration is of another kind.
+        ValueError: The columns do not fill blocks.
+    """
+    if config is not None and not isinstance(config, QuantizationConfig):
+        raise UnsupportedError(
+            f"{layer} does not support quantized weights (quant_config={config!r})"
+        )
+    try:
+        dialect_encoding(encoding, config)
+    except UnsupportedError as error:
+        raise UnsupportedError(f"{layer}: {error}") from None
+    encoding = QuantizationEncoding(encoding)
+    grouped = encoding is QuantizationEncoding.GROUPED and config is not None
+    block = config.block_parameters if grouped else encoding.block_parameters
+    if columns % block.elements_per_block:
+        raise ShapeError(
+            f"{layer}: expected a number of columns divisible by the {block.elements_per_block} elements of a block "
+            f"of {encoding.value}, but got {columns}"
+        )
+    bytes_ = columns // block.elements_per_block * block.block_size
+    return Weight(name, DType.uint8, [rows, bytes_], DeviceRef.CPU(), encoding)
