@@ -14,6 +14,8 @@ import pytest
 
 # Nothing compiled earlier stands in for what is tested.
 os.environ.setdefault("KVERN_CACHE_DIR", "")
+# Generated code that leaves its memory ends the process, and faulthandler names the test.
+os.environ.setdefault("KVERN_GUARD_PAGES", "1")
 
 ROOT = Path(__file__).parent
 # The folders of test/ that lit.cfg.py leaves out hold no lit tests.

@@ -97,6 +97,47 @@ void releaseLarge(void *context) {
 
 void releaseFree(void *memory) { std::free(memory); }
 
+/// Whether blocks end where the memory of the process ends, so that code which
+/// leaves them fails at once: for tests.
+bool hasGuardPages() {
+  static const bool result = [] {
+    const char *text = std::getenv("KVERN_GUARD_PAGES");
+    return text && std::strcmp(text, "1") == 0;
+  }();
+  return result;
+}
+
+struct GuardedBlock {
+  void *mapping;
+  uint64_t bytes;
+};
+
+void releaseGuarded(void *context) {
+  auto *block = static_cast<GuardedBlock *>(context);
+  munmap(block->mapping, block->bytes);
+  delete block;
+}
+
+/// Pages without access before and after a block, which ends as near to the
+/// latter as its alignment lets it.
+GuardedBlock mapGuarded(uint64_t bytes, void *&memory) {
+  const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t inner = (bytes + page - 1) / page * page;
+  const uint64_t total = inner + 2 * page;
+  void *mapping = mmap(nullptr, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+                       /*fd=*/-1, /*offset=*/0);
+  if (mapping == MAP_FAILED) {
+    return {nullptr, 0};
+  }
+  uint8_t *start = static_cast<uint8_t *>(mapping) + page;
+  if (inner != 0 && mprotect(start, inner, PROT_READ | PROT_WRITE) != 0) {
+    munmap(mapping, total);
+    return {nullptr, 0};
+  }
+  memory = start + (inner - bytes) / kMemoryAlignment * kMemoryAlignment;
+  return {mapping, total};
+}
+
 void *allocateAligned(uint64_t bytes) {
   void *memory = nullptr;
   return posix_memalign(&memory, kMemoryAlignment, bytes) == 0 ? memory
@@ -124,6 +165,13 @@ Memory::Ref Memory::allocate(uint64_t bytes, bool zeroed) {
   constexpr uint64_t kMax = uint64_t(1) << 62;
   if (bytes > kMax) {
     return nullptr;
+  }
+  if (hasGuardPages()) {
+    void *memory = nullptr;
+    GuardedBlock block = mapGuarded(bytes, memory);
+    return block.mapping ? borrow(memory, bytes, /*writable=*/true,
+                                  releaseGuarded, new GuardedBlock(block))
+                         : nullptr;
   }
   uint64_t rounded = (bytes / kMemoryAlignment + 1) * kMemoryAlignment;
   bool isLarge = rounded >= BlockCache::kMinBytes;
@@ -218,20 +266,6 @@ Result<Memory::Ref> Memory::mapFile(const char *path, uint64_t offset,
   memory->mapping = mapping;
   memory->mappingBytes = bytes + lead;
   return memory;
-}
-
-void Memory::forget(const void *data, uint64_t bytes) const {
-  if (!mapping || writable) {
-    return;
-  }
-  // Whole pages only: others share the first and the last one.
-  const uintptr_t page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  uintptr_t first = reinterpret_cast<uintptr_t>(data);
-  uintptr_t last = (first + bytes) / page * page;
-  first = (first + page - 1) / page * page;
-  if (first < last) {
-    madvise(reinterpret_cast<void *>(first), last - first, MADV_DONTNEED);
-  }
 }
 
 Memory::~Memory() {

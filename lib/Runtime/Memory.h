@@ -26,7 +26,9 @@ public:
 
   /// Allocates `bytes` bytes, aligned to kMemoryAlignment; null when there is
   /// no room. Zero bytes give a valid address too. Large blocks come from those
-  /// freed lately, up to 256 MiB of which are kept.
+  /// freed lately, up to 256 MiB of which are kept. With the environment
+  /// variable KVERN_GUARD_PAGES=1, blocks lie between pages that cannot be
+  /// accessed.
   static Ref allocate(uint64_t bytes, bool zeroed = false);
 
   /// Refers to memory of another owner; `release` may be null.
@@ -47,11 +49,6 @@ public:
   /// Makes all pages of writable memory present, which it may otherwise do one
   /// by one at first use. The contents become undefined.
   void prefault();
-
-  /// Tells the system that `bytes` bytes from `data`, a part of this block, are
-  /// not needed for now: those that a read-only mapping of a file holds leave
-  /// memory until they are read again. Others stay.
-  void forget(const void *data, uint64_t bytes) const;
 
   uint8_t *data() const { return start; }
   uint64_t size() const { return length; }
