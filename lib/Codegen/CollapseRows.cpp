@@ -32,6 +32,17 @@ public:
   bool add(linalg::GenericOp op, ArrayRef<unsigned> dims) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     ReassociationIndices sequence(dims.begin(), dims.end());
+    // Panels of a packed matrix do not move with the rows.
+    if (FailureOr<Contraction> product = matchContraction(op);
+        succeeded(product) && product->panel != 0) {
+      AffineMap &panels = maps[product->rhs];
+      if (llvm::any_of(dims, [&](unsigned dim) {
+            return panels.isFunctionOfDim(dim);
+          })) {
+        return false;
+      }
+      maps.erase(&panels);
+    }
     auto isPermutation = [](AffineMap map) {
       return map.isProjectedPermutation();
     };
@@ -131,6 +142,72 @@ private:
 };
 } // namespace
 
+/// Which axes of an operand become one, when loops `dims` do.
+static SmallVector<ReassociationIndices> groupAxes(AffineMap map,
+                                                   ArrayRef<int64_t> dims) {
+  SmallVector<ReassociationIndices> groups;
+  for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (dim && llvm::is_contained(dims.drop_front(), dim.getPosition())) {
+      groups.back().push_back(axis);
+    } else {
+      groups.push_back({static_cast<int64_t>(axis)});
+    }
+  }
+  return groups;
+}
+
+/// The map when loops `dims`, which are adjacent, are one.
+static AffineMap mergeDims(AffineMap map, ArrayRef<int64_t> dims) {
+  MLIRContext *context = map.getContext();
+  unsigned merged = dims.size() - 1;
+  SmallVector<AffineExpr> loops, results;
+  for (int64_t dim = 0, e = map.getNumDims(); dim < e; ++dim) {
+    loops.push_back(getAffineDimExpr(
+        dim < dims.front() ? dim : std::max(dim - merged, dims.front()),
+        context));
+  }
+  for (AffineExpr expr : map.getResults()) {
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim || !llvm::is_contained(dims.drop_front(), dim.getPosition())) {
+      results.push_back(expr.replaceDims(loops));
+    }
+  }
+  return AffineMap::get(map.getNumDims() - merged, 0, results, context);
+}
+
+/// What upstream's collapsing does, which only takes permutations: a product
+/// with panels computes on merged operands, and its result is split again.
+static Value collapsePanelProduct(linalg::GenericOp op, ArrayRef<int64_t> dims,
+                                  IRRewriter &rewriter) {
+  Location loc = op.getLoc();
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    Value value = operand.get();
+    if (map.isFunctionOfDim(dims.front())) {
+      value = tensor::CollapseShapeOp::create(rewriter, loc, value,
+                                              groupAxes(map, dims));
+    }
+    operands.push_back(value);
+    maps.push_back(mergeDims(map, dims));
+  }
+  SmallVector<utils::IteratorType> iterators = op.getIteratorTypesArray();
+  iterators.erase(iterators.begin() + dims.front() + 1,
+                  iterators.begin() + dims.back() + 1);
+  Value init = operands.pop_back_val();
+  auto merged = linalg::GenericOp::create(rewriter, loc, init.getType(),
+                                          operands, init, maps, iterators);
+  rewriter.inlineRegionBefore(op.getRegion(), merged.getRegion(),
+                              merged.getRegion().begin());
+  Value old = op.getDpsInits()[0];
+  return tensor::ExpandShapeOp::create(
+      rewriter, loc, old.getType(), merged.getResult(0),
+      groupAxes(op.getMatchingIndexingMap(op.getDpsInitOperand(0)), dims),
+      tensor::getMixedSizes(rewriter, loc, old));
+}
+
 void CollapsibleChain::collapse(IRRewriter &rewriter) {
   SmallVector<std::pair<Operation *, ReassociationIndices>> ops(loops.begin(),
                                                                 loops.end());
@@ -147,6 +224,11 @@ void CollapsibleChain::collapse(IRRewriter &rewriter) {
       }
     }
     rewriter.setInsertionPoint(op);
+    if (FailureOr<Contraction> product = matchContraction(op);
+        succeeded(product) && product->panel != 0) {
+      rewriter.replaceOp(op, collapsePanelProduct(generic, dims, rewriter));
+      continue;
+    }
     FailureOr<linalg::CollapseResult> collapsed =
         linalg::collapseOpIterationDims(generic, groups, rewriter);
     if (succeeded(collapsed)) {

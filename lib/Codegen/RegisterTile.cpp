@@ -59,67 +59,64 @@ SmallVector<Value> kvern::emitTileSums(ProductBuilder &b, TileShape shape,
   return loop(done, depth, 1, sums);
 }
 
-/// Whether sums are added to what is there already: decided here, by a branch,
-/// or by a mask that then is all zeros.
-static void emitStoreRow(ProductBuilder &b, ArrayRef<Value> sums,
-                         ArrayRef<Value> masks, ArrayRef<Value> oldMasks,
-                         Value first, const TileOutput &output, int64_t row) {
-  Value m = b.add(output.row, row);
-  auto store = [&](bool adds) {
-    for (auto [j, value] : llvm::enumerate(sums)) {
-      Value n = b.add(output.column, j * b.blocking.lanes);
-      Value sum = value;
+void kvern::emitTileStore(ProductBuilder &b, TileShape shape,
+                          ArrayRef<Value> sums, const TileOutput &output) {
+  int64_t width = shape.vectorsPerRow(), lanes = b.blocking.lanes;
+  auto storeRow = [&](int64_t row, ArrayRef<Value> masks,
+                      ArrayRef<Value> oldMasks, bool adds) {
+    Value m = b.add(output.row, row);
+    for (int64_t j = 0; j < width; ++j) {
+      Value n = b.add(output.column, j * lanes);
+      Value sum = sums[row * width + j];
       if (adds) {
         sum = b.plus(b.loadOut(m, n, /*vectors=*/true, oldMasks[j]), sum);
       }
       b.storeOut(sum, m, n, masks[j]);
     }
   };
-  std::optional<int64_t> known = first ? getConstantIntValue(first) : 0;
-  if (known) {
-    store(/*adds=*/*known == 0);
-  } else if (masks.front()) {
-    store(/*adds=*/true);
-  } else {
-    b.when(
-        first, [&] { store(/*adds=*/false); }, [&] { store(/*adds=*/true); });
-  }
-}
-
-void kvern::emitTileStore(ProductBuilder &b, TileShape shape,
-                          ArrayRef<Value> sums, const TileOutput &output) {
-  int64_t width = shape.vectorsPerRow(), lanes = b.blocking.lanes;
-  auto storeRows = [&](bool masked) {
-    SmallVector<Value> masks(width), oldMasks(width);
-    for (int64_t j = 0; j < width && masked; ++j) {
-      Value length = b.sub(output.columnsLeft, b.index(j * lanes));
-      masks[j] = oldMasks[j] = b.mask(length);
-      if (output.first) {
-        oldMasks[j] = b.mask(
-            b.createOrFold<arith::SelectOp>(output.first, b.index(0), length));
-      }
-    }
+  auto storeRows = [&](ArrayRef<Value> masks, ArrayRef<Value> oldMasks,
+                       bool adds) {
     for (int64_t row = 0; row < shape.rows; ++row) {
-      auto storeRow = [&] {
-        emitStoreRow(b, sums.slice(row * width, width), masks, oldMasks,
-                     output.first, output, row);
-      };
       if (output.rowsLeft && row >= shape.rows - output.uncertainRows) {
-        b.when(b.less(b.index(row), output.rowsLeft), storeRow);
+        b.when(b.less(b.index(row), output.rowsLeft),
+               [&] { storeRow(row, masks, oldMasks, adds); });
       } else {
-        storeRow();
+        storeRow(row, masks, oldMasks, adds);
       }
     }
   };
-  bool fits = !output.columnsLeft;
-  if (fits || b.storesMasked()) {
-    storeRows(/*masked=*/!fits);
-    return;
+  std::optional<int64_t> first =
+      output.first ? getConstantIntValue(output.first) : 0;
+  auto storeMasked = [&] {
+    SmallVector<Value> masks, oldMasks;
+    for (int64_t j = 0; j < width; ++j) {
+      Value length = b.sub(output.columnsLeft, b.index(j * lanes));
+      masks.push_back(b.mask(length));
+      // Nothing is read where the output counts as zero.
+      oldMasks.push_back(
+          first ? masks.back()
+                : b.mask(b.select(output.first, b.index(0), length)));
+    }
+    storeRows(masks, oldMasks, /*adds=*/!first || *first == 0);
+  };
+  auto storeWhole = [&] {
+    SmallVector<Value> none(width);
+    if (first) {
+      storeRows(none, none, /*adds=*/*first == 0);
+    } else {
+      b.when(
+          output.first, [&] { storeRows(none, none, /*adds=*/false); },
+          [&] { storeRows(none, none, /*adds=*/true); });
+    }
+  };
+  if (!output.columnsLeft) {
+    storeWhole();
+  } else if (b.storesMasked()) {
+    storeMasked();
+  } else {
+    b.when(b.less(output.columnsLeft, b.index(width * lanes)), storeMasked,
+           storeWhole);
   }
-  b.when(
-      b.less(output.columnsLeft, b.index(width * lanes)),
-      [&] { storeRows(/*masked=*/true); },
-      [&] { storeRows(/*masked=*/false); });
 }
 
 void kvern::forEachRowTile(
