@@ -8,6 +8,7 @@
 //      first; after the last reader of a weight that no program reads, it goes.
 #include "lib/Runtime/WeightSet.h"
 
+#include "lib/Runtime/FilePages.h"
 #include "lib/Runtime/Initializer.h"
 
 #include <cstring>
@@ -179,8 +180,8 @@ void WeightBinder::release(size_t index) {
   if (isRead[index] || readers[index] != 0) {
     return;
   }
-  if (data[index].memory) {
-    data[index].memory->forget(data[index].data, bytes(index));
+  if (specs[index].isExternal() && data[index].data) {
+    forgetFilePages(data[index].data, bytes(index));
   }
   data[index] = {};
 }

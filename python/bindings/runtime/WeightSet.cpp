@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Binding of weights, and reading them back.
 #include "lib/Runtime/WeightSet.h"
+#include "lib/Runtime/ContentHash.h"
+#include "lib/Runtime/FilePages.h"
 #include "lib/Runtime/ThreadPool.h"
 
 #include "python/bindings/runtime/Buffer.h"
@@ -92,12 +94,25 @@ nb::dict getTensors(const WeightSet &weights) {
   return tensors;
 }
 
+/// The hash of contiguous data, whose pages then leave memory if they can.
+std::string hashContents(const Buffer &given) {
+  Buffer buffer = given.isContiguous() ? given : contiguousCopy(given);
+  nb::gil_scoped_release nogil;
+  const uint64_t size =
+      static_cast<uint64_t>(buffer.numElements()) * dtypeSize(buffer.dtype);
+  std::string hash = contentHash(buffer.data, size);
+  forgetFilePages(buffer.data, size);
+  return hash;
+}
+
 } // namespace
 
 void bindWeightSet(nb::module_ &m) {
   nb::class_<WeightSet>(m, "WeightSet",
-                        "The weights of an executable, bound by name.")
+                        "The weights of an executable, bound by name.",
+                        nb::is_weak_referenceable())
       .def("tensors", &getTensors);
+  m.def("content_hash", &hashContents, nb::arg("buffer"));
   m.def("bind_weights", &bindWeights, nb::arg("executable"), nb::arg("weights"),
         nb::arg("allow_unexpected") = false, nb::arg("threads") = 0,
         nb::arg("derived") = nb::dict(), nb::arg("progress") = nb::none());
