@@ -162,8 +162,8 @@ Status PlacedObject::placeCommon(CodeImage &image) {
     uint64_t align = symbol.st_value;
     if (align > 4096 || (align & (align - 1)) != 0) {
       return Status::error(ErrorKind::Artifact,
-                           "damaged object code: common symbol '" +
-                               std::string(elf.symbolName(i)) + "'");
+                           "damaged object code: common symbol " +
+                               elf.quotedSymbolName(i));
     }
     if (Status status = image.countZeroed(symbol.st_size); !status.ok()) {
       return status;

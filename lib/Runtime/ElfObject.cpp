@@ -178,4 +178,12 @@ std::string_view ElfObject::symbolName(size_t index) const {
   return stringAt(sectionTable[symbolNames], symbolTable[index].st_name);
 }
 
+std::string ElfObject::quotedSymbolName(size_t index) const {
+  std::string text = "'" + std::string(symbolName(index)) + "'";
+  for (char &c : text) {
+    c = c < ' ' || c > '~' ? '?' : c;
+  }
+  return text;
+}
+
 } // namespace kvern::runtime

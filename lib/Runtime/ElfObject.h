@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +37,8 @@ public:
 
   std::string_view sectionName(size_t index) const;
   std::string_view symbolName(size_t index) const;
+  /// The same in quotes, with ? for what is no printable ASCII.
+  std::string quotedSymbolName(size_t index) const;
   /// The contents of a section that is not SHT_NOBITS.
   const uint8_t *contents(const Elf64_Shdr &section) const {
     return bytes + section.sh_offset;

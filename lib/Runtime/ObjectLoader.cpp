@@ -48,8 +48,8 @@ public:
     }
     if (!missing.empty()) {
       std::string names;
-      for (std::string_view name : missing) {
-        names += (names.empty() ? "'" : ", '") + std::string(name) + "'";
+      for (const std::string &name : missing) {
+        names += (names.empty() ? "" : ", ") + name;
       }
       return Status::error(ErrorKind::Artifact,
                            "the runtime has no symbol named " + names);
@@ -76,9 +76,9 @@ private:
       int type = ELF64_ST_TYPE(symbol.st_info);
       if (type == STT_TLS || type == STT_GNU_IFUNC) {
         return Status::error(ErrorKind::Artifact,
-                             "unsupported object code: symbol '" +
-                                 std::string(object.elf.symbolName(i)) +
-                                 "' of type " + std::to_string(type));
+                             "unsupported object code: symbol " +
+                                 object.elf.quotedSymbolName(i) + " of type " +
+                                 std::to_string(type));
       }
       if (symbol.st_shndx == SHN_UNDEF) {
         continue;
@@ -88,13 +88,13 @@ private:
           object.addresses[i] == 0) {
         continue;
       }
-      std::string name(object.elf.symbolName(i));
       auto [it, isNew] = code->globals.emplace(
-          name, reinterpret_cast<void *>(object.addresses[i]));
+          object.elf.symbolName(i),
+          reinterpret_cast<void *>(object.addresses[i]));
       if (!isNew) {
         return Status::error(ErrorKind::Artifact,
-                             "damaged object code: two symbols named '" + name +
-                                 "'");
+                             "damaged object code: two symbols named " +
+                                 object.elf.quotedSymbolName(i));
       }
     }
     return Status::success();
@@ -126,7 +126,7 @@ private:
       object.addresses[i] = reinterpret_cast<uint64_t>(address);
       if (!address && ELF64_ST_BIND(symbols[i].st_info) != STB_WEAK &&
           name != "_GLOBAL_OFFSET_TABLE_") {
-        missing.insert(name);
+        missing.insert(object.elf.quotedSymbolName(i));
       }
     }
   }
@@ -135,7 +135,7 @@ private:
   std::unique_ptr<LoadedCode> code;
   CodeImage image;
   std::vector<PlacedObject> objects;
-  std::set<std::string_view> missing;
+  std::set<std::string> missing;
 };
 
 Result<std::unique_ptr<LoadedCode>>
