@@ -3,6 +3,7 @@
 #include "lib/Codegen/Kernel.h"
 #include "lib/Codegen/Passes.h"
 #include "lib/Codegen/ProductBuilder.h"
+#include "lib/Codegen/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -112,6 +113,22 @@ static Value allocateScratch(ProductBuilder &b, int64_t size) {
                                  b.getI64IntegerAttr(64));
 }
 
+static void noteSchedule(const ProductBuilder &b) {
+  const ProductBlocking &blocking = b.blocking;
+  auto times = [](int64_t x, int64_t y) {
+    return Twine(x).str() + "x" + Twine(y).str();
+  };
+  std::string text = b.product.panel != 0
+                         ? "weights packed by " + Twine(b.product.panel).str()
+                         : "both sides packed by block";
+  kvern::noteSchedule(
+      b.product.op, "product: " + text + ", register tiles " +
+                        times(blocking.tileRows, blocking.panelColumns()) +
+                        ", blocks " +
+                        times(blocking.blockRows, blocking.blockColumns) + "x" +
+                        Twine(blocking.blockDepth));
+}
+
 void LowerContractionPass::emit(ProductBuilder &b) {
   auto allocate = [&](int64_t size) { return allocateScratch(b, size); };
   if (b.product.panel != 0) {
@@ -153,6 +170,7 @@ void LowerContractionPass::lower(Contraction &product) {
     b.overwrites = true;
   }
 
+  noteSchedule(b);
   SmallVector<unsigned> dims(product.batch);
   llvm::append_range(dims, product.outer);
   llvm::sort(dims);

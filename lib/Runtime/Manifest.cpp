@@ -57,6 +57,7 @@ template <typename Archive> void visit(Archive &archive, StepSpec &step) {
   archive.field(step.kernel);
   archive.field(step.ops);
   archive.field(step.lines);
+  archive.field(step.schedule);
   archive.field(step.flops);
   archive.field(step.bytes);
 }

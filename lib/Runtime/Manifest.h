@@ -80,6 +80,8 @@ struct StepSpec {
   std::vector<std::string> ops;
   /// The user's lines that they come from.
   std::vector<std::string> lines;
+  /// How the kernel is carried out: tiles, layouts.
+  std::string schedule;
   /// Floating-point operations, and bytes read and written, by definition; -1
   /// where they cannot be counted.
   DimExpr flops, bytes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "lib/Target/Compiler.h"
 
+#include "lib/Codegen/Schedule.h"
 #include "lib/Pipelines/Pipelines.h"
 #include "lib/Support/KernelModules.h"
 #include "lib/Target/EmitObjects.h"
@@ -30,6 +31,7 @@ struct Compiler::Kernel {
   std::string symbol;
   std::shared_ptr<const CompiledKernel> compiled;
   std::string scratch;
+  std::string schedule;
   llvm::SmallVector<char, 0> code;
 };
 
@@ -126,6 +128,24 @@ void Compiler::takeCachedKernels() {
   }
 }
 
+void Compiler::noteSchedules() {
+  Builder builder(module.getContext());
+  SmallVector<NamedAttribute> schedules;
+  for (auto &kernel : kernels) {
+    if (kernel->compiled) {
+      kernel->schedule = kernel->compiled->schedule;
+    } else {
+      kernel->schedule = getSchedule(
+          kernel->module.lookupSymbol<func::FuncOp>(kernel->baseName));
+    }
+    for (const std::string &name : kernel->names) {
+      schedules.push_back(builder.getNamedAttr(
+          name, builder.getStringAttr(kernel->schedule)));
+    }
+  }
+  module->setAttr("kvern.schedules", builder.getDictionaryAttr(schedules));
+}
+
 LogicalResult Compiler::joinScratch() {
   auto host = module.lookupSymbol<ModuleOp>(hostModuleName);
   MLIRContext *context = module.getContext();
@@ -192,6 +212,7 @@ LogicalResult Compiler::emitParts(CodeKind kind) {
   if (failed(run(kernelPM)) || failed(joinScratch())) {
     return failure();
   }
+  noteSchedules();
   report.endStage("loops");
 
   sortBySize(module);
@@ -236,6 +257,7 @@ void Compiler::storeKernels() {
     auto compiled = std::make_shared<CompiledKernel>();
     compiled->object.assign(kernel->code.begin(), kernel->code.end());
     compiled->scratch = kernel->scratch;
+    compiled->schedule = kernel->schedule;
     kernel->compiled = compiled;
     if (options.useCache && !kernel->key.empty()) {
       KernelCache::get().store(kernel->key, options.kernelFolder, compiled);

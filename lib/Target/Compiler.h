@@ -65,6 +65,8 @@ private:
   llvm::LogicalResult lowerToKernels();
   void identifyKernels();
   void takeCachedKernels();
+  /// Gives the module what the reports say of each kernel.
+  void noteSchedules();
   /// Gives the host module a companion for each kernel with scratch.
   llvm::LogicalResult joinScratch();
   void storeKernels();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A file: magic, hash of the rest, size of the IR, IR, object.
+// A file: magic, hash of the rest, size of the IR, size of the schedule, IR,
+// schedule, object.
 #include "lib/Target/KernelCache.h"
 
 #include "llvm/ADT/ArrayRef.h"
@@ -18,9 +19,10 @@
 using namespace kvern;
 using llvm::StringRef;
 
-static constexpr StringRef kMagic = "KVERNKR1";
+static constexpr StringRef kMagic = "KVERNKR2";
 static constexpr size_t kHashSize = 32;
-static constexpr size_t kHeaderSize = 8 + kHashSize + 8;
+static constexpr size_t kSizesSize = 16;
+static constexpr size_t kHeaderSize = 8 + kHashSize + kSizesSize;
 static constexpr uint64_t kMaxMemory = uint64_t(256) << 20;
 
 std::string kvern::getKernelKey(llvm::ArrayRef<StringRef> facts) {
@@ -65,13 +67,15 @@ static std::shared_ptr<const CompiledKernel> readFile(const std::string &path) {
     return nullptr;
   }
   uint64_t irSize = llvm::support::endian::read64le(rest.data());
-  rest = rest.drop_front(8);
-  if (irSize > rest.size()) {
+  uint64_t scheduleSize = llvm::support::endian::read64le(rest.data() + 8);
+  rest = rest.drop_front(kSizesSize);
+  if (irSize > rest.size() || scheduleSize > rest.size() - irSize) {
     return nullptr;
   }
   auto kernel = std::make_shared<CompiledKernel>();
   kernel->scratch = rest.take_front(irSize).str();
-  kernel->object = rest.drop_front(irSize).str();
+  kernel->schedule = rest.substr(irSize, scheduleSize).str();
+  kernel->object = rest.drop_front(irSize + scheduleSize).str();
   return kernel;
 }
 
@@ -94,9 +98,11 @@ static void touch(const std::string &path) {
 }
 
 static void writeFile(const std::string &path, const CompiledKernel &kernel) {
-  std::string rest(8, '\0');
+  std::string rest(kSizesSize, '\0');
   llvm::support::endian::write64le(rest.data(), kernel.scratch.size());
+  llvm::support::endian::write64le(rest.data() + 8, kernel.schedule.size());
   rest += kernel.scratch;
+  rest += kernel.schedule;
   rest += kernel.object;
   if (llvm::sys::fs::create_directories(llvm::sys::path::parent_path(path))) {
     return;
@@ -161,7 +167,8 @@ struct KernelCache::Table {
 
 private:
   static uint64_t getSize(const CompiledKernel &kernel) {
-    return kernel.object.size() + kernel.scratch.size();
+    return kernel.object.size() + kernel.scratch.size() +
+           kernel.schedule.size();
   }
 
   std::mutex mutex;

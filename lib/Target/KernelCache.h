@@ -16,6 +16,8 @@ struct CompiledKernel {
   std::string object;
   /// IR of its companion (KernelModules.h); empty when it needs no scratch.
   std::string scratch;
+  /// How it is carried out, for reports.
+  std::string schedule;
 };
 
 /// The name of a kernel by content, of 64 hexadecimal digits.

@@ -143,7 +143,7 @@ static std::vector<std::string> getTexts(DictionaryAttr entry, StringRef key) {
   return texts;
 }
 
-static runtime::StepSpec getStep(DictionaryAttr entry,
+static runtime::StepSpec getStep(DictionaryAttr entry, DictionaryAttr schedules,
                                  const SymbolNumbers &numbers) {
   auto getSize = [&](StringRef key) {
     auto dim = entry.getAs<DimAttr>(key);
@@ -151,12 +151,18 @@ static runtime::StepSpec getStep(DictionaryAttr entry,
                    numbers)
         .front();
   };
-  return {getText(entry, "kernel"), getTexts(entry, "ops"),
-          getTexts(entry, "lines"), getSize("flops"), getSize("bytes")};
+  std::string kernel = getText(entry, "kernel");
+  return {kernel,
+          getTexts(entry, "ops"),
+          getTexts(entry, "lines"),
+          schedules ? getText(schedules, kernel) : "",
+          getSize("flops"),
+          getSize("bytes")};
 }
 
 static runtime::ProgramSpec getProgram(LLVM::LLVMFuncOp function,
-                                       DictionaryAttr attrs) {
+                                       DictionaryAttr attrs,
+                                       DictionaryAttr schedules) {
   runtime::ProgramSpec program;
   program.name = getText(attrs, "name");
   program.fingerprint = getText(attrs, "initializer");
@@ -192,7 +198,7 @@ static runtime::ProgramSpec getProgram(LLVM::LLVMFuncOp function,
   }
   if (auto steps = attrs.getAs<ArrayAttr>("steps")) {
     for (auto step : steps.getAsRange<DictionaryAttr>()) {
-      program.steps.push_back(getStep(step, numbers));
+      program.steps.push_back(getStep(step, schedules, numbers));
     }
   }
   return program;
@@ -247,7 +253,9 @@ llvm::Expected<ManifestContents> kvern::buildManifest(ModuleOp module,
     if (!attrs) {
       continue;
     }
-    runtime::ProgramSpec program = getProgram(function, attrs);
+    runtime::ProgramSpec program = getProgram(
+        function, attrs,
+        module->getAttrOfType<DictionaryAttr>("kvern.schedules"));
     if (program.fingerprint.empty()) {
       manifest.programs.push_back(std::move(program));
     } else {

@@ -94,6 +94,7 @@ nb::dict toPython(const StepSpec &step) {
   dict["kernel"] = step.kernel;
   dict["ops"] = step.ops;
   dict["lines"] = step.lines;
+  dict["schedule"] = step.schedule;
   dict["flops"] = toPython(step.flops);
   dict["bytes"] = toPython(step.bytes);
   return dict;

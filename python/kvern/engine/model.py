@@ -154,7 +154,7 @@ class Model:
         if runs < 1:
             raise InputError(f"expected runs >= 1, but got {runs}")
         cores = self._cores(self._in_order(args, kwargs) if kwargs else args)
-        return profile(self._core, self._program, {}, cores, runs)
+        return profile(self._core, self._program, cores, runs)
 
     def capture(self, graph_keys: Any, *inputs: Any) -> list[Buffer]:
         """Records a device graph; needs an accelerator.

@@ -110,7 +110,6 @@ class Report:
 def profile(
     core: _runtime.Model,
     program: dict[str, Any],
-    schedules: dict[str, str],
     inputs: list[_runtime.Buffer],
     runs: int,
 ) -> Report:
@@ -130,10 +129,9 @@ def profile(
         floors = [(flops, limits[0]), (size, limits[1])]
         known = [amount / rate for amount, rate in floors if amount is not None]
         limit = max(known) if len(known) == len(floors) else None
-        schedule = schedules.get(step["kernel"], "")
         kernels.append(
             KernelReport(
-                step["kernel"], step["ops"], step["lines"], schedule, flops, size, seconds, limit
+                step["kernel"], step["ops"], step["lines"], step["schedule"], flops, size, seconds, limit
             )
         )
     total = statistics.median(run[-1] - run[0] for run in starts) * 1e-9

@@ -46,15 +46,12 @@ class KvernOperations(Operations):
         return ops.silu(x)
 
     def rope(self, x: Any, cos: Any, sin: Any) -> Any:
-        half = x.shape[-1] // 2
-        a, b = x[..., :half], x[..., half:]
-        cos, sin = ops.unsqueeze(cos, 1), ops.unsqueeze(sin, 1)
-        return ops.concat([a * cos - b * sin, b * cos + a * sin], -1)
+        rows, half = cos.shape
+        table = ops.stack([cos, sin], -1).reshape([rows, 2 * half])
+        return ops.rope(x, table, interleaved=False)
 
     def attention(self, q: Any, k: Any, v: Any, causal: bool) -> Any:
-        return ops.attention(
-            q, k, v, scale=int(q.shape[-1]) ** -0.5, mask="causal" if causal else "none"
-        )
+        return ops.attention(q, k, v, mask_variant="causal" if causal else "null")
 
     def conv2d(self, x: Any, filter: Any, padding: int) -> Any:
         return ops.conv2d(x, filter, padding=(padding,) * 4)
