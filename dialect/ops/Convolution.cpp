@@ -276,6 +276,62 @@ LogicalResult Conv3dOp::inferReturnTypes(MLIRContext *,
                                     {"QRSCF", "FCQRS"}, results);
 }
 
+LogicalResult PackedConvOp::inferReturnTypes(MLIRContext *context,
+                                             std::optional<Location> location,
+                                             Adaptor adaptor,
+                                             SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types) || failed(checkSameDevice(error, *types)) ||
+      failed(checkSameElementType(error, *types))) {
+    return failure();
+  }
+  ArrayRef<DimAttr> x = types->front().getShape();
+  ArrayRef<DimAttr> panels = (*types)[1].getShape();
+  auto isEmpty = [](DimAttr dim) {
+    return dim.getStaticValue().value_or(0) < 1;
+  };
+  // packed_conv_c1
+  if (panels.size() != x.size() + 1 || llvm::any_of(panels, isEmpty)) {
+    return error("expected panels of rank ", x.size() + 1,
+                 " and static sizes of 1 or more, but got ", toString(panels));
+  }
+  Window window = getWindow(adaptor, static_cast<int64_t>(panels.size()) - 3);
+  if (failed(checkWindow(error, window, x))) {
+    return failure();
+  }
+  // packed_conv_c2
+  if (x.back() != panels[panels.size() - 2]) {
+    return error("expected x with the ", panels[panels.size() - 2].str(),
+                 " channels of the panels, but got ", x.back().str());
+  }
+  int64_t count = *panels.front().getStaticValue();
+  int64_t panel = *panels.back().getStaticValue();
+  int64_t filters = adaptor.getFilters();
+  // packed_conv_c3
+  if (filters < 1 || (filters - 1) / panel + 1 != count) {
+    return error("expected filters that fill ", count, " panels of ", panel,
+                 ", but got ", filters);
+  }
+  SmallVector<DimAttr> shape{x.front()};
+  for (int64_t axis = 0; axis < window.rank; ++axis) {
+    auto size = inferPositions(error, window, axis, x[axis + 1],
+                               *panels[axis + 1].getStaticValue(),
+                               /*ceilMode=*/false);
+    if (failed(size)) {
+      return failure();
+    }
+    shape.push_back(*size);
+  }
+  shape.push_back(DimAttr::getStatic(context, filters));
+  // packed_conv_c4
+  if (types->size() > 2 && (*types)[2].getShape() != ArrayRef(shape.back())) {
+    return error("expected bias of shape [", filters, "], but got ",
+                 toString((*types)[2].getShape()));
+  }
+  return addResult(error, types->front(), shape, results);
+}
+
 /// `(size - 1) * stride + extent - paddings + outputPadding`; null on overflow.
 static DimAttr getTransposedSize(const Window &window, int64_t axis,
                                  DimAttr size, int64_t k,

@@ -84,6 +84,32 @@ def Kvern_Conv3dOp : Kvern_ForwardConvOp<"conv3d", "NDHWC", "QRSCF"> {
   }];
 }
 
+def Kvern_PackedConvOp : Kvern_WindowOp<"packed_conv"> {
+  let summary = "Convolution with a packed filter";
+  let description = [{
+    `kvern.conv2d` or `kvern.conv3d`, by the rank of x, with one group, channels
+    last, and the filter `panels[f / P, r, s, c, f mod P]` for f below `filters`:
+    what `kvern.pack` makes of a filter with filters last, with its rows given back
+    their axes. Made by `kvern-pack-weights`.
+
+    Constraints:
+  }] # Kvern_SameElementType # Kvern_WindowFits # [{
+    - packed_conv_c1: `panels` has one axis more than x, and static sizes of 1 or
+      more
+    - packed_conv_c2: x has the channels of `panels`
+    - packed_conv_c3: `filters` fills all panels but a part of the last
+    - packed_conv_c4: `bias` has shape [filters]
+
+    ```mlir
+    %2 = kvern.packed_conv %0, %1 {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 1, 1, 1, 1>, filters = 40 : i64} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 3, 3, 8, 16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 40], f32, cpu:0>
+    ```
+  }];
+  let arguments = (ins Kvern_NumberTensor:$x, Kvern_NumberTensor:$panels,
+                       Optional<Kvern_NumberTensor>:$bias,
+                       DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,
+                       DenseI64ArrayAttr:$paddings, I64Attr:$filters);
+}
+
 def Kvern_Conv2dTransposeOp : Kvern_WindowOp<"conv2d_transpose"> {
   let summary = "Transposed convolution over two axes";
   let description = [{

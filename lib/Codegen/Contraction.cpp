@@ -18,8 +18,7 @@ static BlockArgument stripExtension(Value value, StringRef &extension) {
   return dyn_cast<BlockArgument>(value);
 }
 
-/// Matches `yield acc + ext(lhs) * ext(rhs)`, and nothing else in the block.
-static bool matchBody(linalg::GenericOp op, Contraction &result) {
+bool kvern::matchMultiplyAdd(linalg::GenericOp op, StringRef names[2]) {
   Block *body = op.getBody();
   auto yield = cast<linalg::YieldOp>(body->getTerminator());
   Operation *add = yield.getOperand(0).getDefiningOp();
@@ -48,8 +47,8 @@ static bool matchBody(linalg::GenericOp op, Contraction &result) {
       inputs[0].getOwner() != body || inputs[1].getOwner() != body) {
     return false;
   }
-  result.extensions[0] = extensions[0];
-  result.extensions[1] = extensions[1];
+  names[0] = extensions[0];
+  names[1] = extensions[1];
   auto operations = 3 + !extensions[0].empty() + !extensions[1].empty();
   return llvm::range_size(body->getOperations()) ==
          static_cast<size_t>(operations);
@@ -88,7 +87,7 @@ FailureOr<Contraction> kvern::matchContraction(Operation *op) {
   result.op = dyn_cast<linalg::GenericOp>(op);
   if (!result.op || result.op.getNumDpsInputs() != 2 ||
       result.op.getNumDpsInits() != 1 ||
-      result.op.getNumReductionLoops() != 1 || !matchBody(result.op, result)) {
+      result.op.getNumReductionLoops() != 1 || !matchMultiplyAdd(result.op, result.extensions)) {
     return failure();
   }
   SmallVector<AffineMap> maps = result.op.getIndexingMapsArray();

@@ -37,6 +37,11 @@ struct Contraction {
 /// a packed rhs: only n, the last axis of the output, is read in panels.
 mlir::FailureOr<Contraction> matchContraction(mlir::Operation *op);
 
+/// Matches the body `yield acc + ext(lhs) * ext(rhs)` and nothing else of an op
+/// with two inputs and one output; the extensions, or empty names, go to
+/// `names`.
+bool matchMultiplyAdd(mlir::linalg::GenericOp op, llvm::StringRef names[2]);
+
 } // namespace kvern
 
 #endif // KVERN_LIB_CODEGEN_CONTRACTION_H

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Fuses elementwise ops where no element is computed more often than before.
 #include "lib/Codegen/Contraction.h"
+#include "lib/Codegen/Convolution.h"
 #include "lib/Codegen/Kernel.h"
 #include "lib/Codegen/Passes.h"
 
@@ -50,6 +51,9 @@ static bool shouldFuse(OpOperand *operand) {
     // Computing it again for each m or n would cost more than the product.
     return onlyMoves(producer);
   }
+  if (succeeded(matchConvolution(consumer))) {
+    return false;
+  }
   if (!producer->hasOneUse()) {
     return onlyMoves(producer) && !readsAnew;
   }
@@ -79,7 +83,8 @@ struct ComputeInPlace : OpRewritePattern<linalg::GenericOp> {
       if (!producer || !input->get().hasOneUse() ||
           input->get().getType() != op.getResult(0).getType() ||
           op.getMatchingIndexingMap(input) != op.getMatchingIndexingMap(init) ||
-          failed(matchContraction(producer))) {
+          (failed(matchContraction(producer)) &&
+           failed(matchConvolution(producer)))) {
         continue;
       }
       replaceInput(op, input, rewriter);
@@ -113,6 +118,71 @@ private:
   }
 };
 
+/// A map that a reduction reads element by element is computed by the loop that
+/// reduces it, also when others read it: `e = exp(x); s = sum(e)` becomes one
+/// generic with the results e and s.
+class MapsIntoReductions {
+public:
+  explicit MapsIntoReductions(RewriterBase &rewriter) : rewriter(rewriter) {}
+
+  void run(func::FuncOp function) {
+    SmallVector<linalg::GenericOp> reductions;
+    function.walk([&](linalg::GenericOp op) {
+      if (op.getNumReductionLoops() != 0 && failed(matchContraction(op))) {
+        reductions.push_back(op);
+      }
+    });
+    for (linalg::GenericOp op : reductions) {
+      while (OpOperand *operand = findMap(op)) {
+        op = fuse(operand);
+      }
+    }
+  }
+
+private:
+  /// An operand that is computed by a loop over the same elements, and whose
+  /// other readers come later.
+  static OpOperand *findMap(linalg::GenericOp op) {
+    for (OpOperand *operand : op.getDpsInputOperands()) {
+      auto map = operand->get().getDefiningOp<linalg::GenericOp>();
+      if (!map || map->hasOneUse() || map->getBlock() != op->getBlock() ||
+          map.getNumParallelLoops() != map.getNumLoops() ||
+          map->getNumResults() != 1 ||
+          !op.getMatchingIndexingMap(operand).isPermutation() ||
+          !linalg::areElementwiseOpsFusable(operand)) {
+        continue;
+      }
+      if (llvm::all_of(map->getUsers(), [&](Operation *user) {
+            return user == op || isa<tensor::DimOp>(user) ||
+                   (user->getBlock() == op->getBlock() &&
+                    op->isBeforeInBlock(user));
+          })) {
+        return operand;
+      }
+    }
+    return nullptr;
+  }
+
+  linalg::GenericOp fuse(OpOperand *operand) {
+    Operation *map = operand->get().getDefiningOp();
+    Operation *reduction = operand->getOwner();
+    rewriter.setInsertionPoint(reduction);
+    auto fused = linalg::fuseElementwiseOps(rewriter, operand);
+    for (auto [from, to] : fused->replacements) {
+      rewriter.replaceUsesWithIf(from, to, [&](OpOperand &use) {
+        return use.getOwner() != reduction && !isa<tensor::DimOp>(use.getOwner());
+      });
+    }
+    rewriter.eraseOp(reduction);
+    if (map->use_empty()) {
+      rewriter.eraseOp(map);
+    }
+    return cast<linalg::GenericOp>(fused->fusedOp);
+  }
+
+  RewriterBase &rewriter;
+};
+
 struct FuseElementwisePass
     : kvern::impl::FuseElementwiseBase<FuseElementwisePass> {
   void runOnOperation() override {
@@ -139,6 +209,7 @@ struct FuseElementwisePass
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       return signalPassFailure();
     }
+    MapsIntoReductions(rewriter).run(getOperation());
     // Afterwards: it hides the producer from elementwise fusion.
     RewritePatternSet inPlace(context);
     inPlace.add<ComputeInPlace>(context);

@@ -29,12 +29,15 @@ static bool mayFuse(OpOperand &operand) {
     return true;
   }
   return failed(matchContraction(consumer)) &&
+         failed(matchConvolution(consumer)) &&
          consumer.getMatchingIndexingMap(&operand).isProjectedPermutation();
 }
 
 void FusionGroup::addProducers(llvm::function_ref<bool(Operation *)> isDone) {
   if (auto match = matchContraction(rootOp); succeeded(match)) {
     product = *match;
+  } else if (auto match = matchConvolution(rootOp); succeeded(match)) {
+    windows = *match;
   }
   SmallVector<Operation *> worklist = {rootOp};
   while (!worklist.empty()) {
@@ -45,10 +48,15 @@ void FusionGroup::addProducers(llvm::function_ref<bool(Operation *)> isDone) {
         continue;
       }
       if (auto match = matchContraction(producer); succeeded(match)) {
-        if (product) {
+        if (product || windows) {
           continue;
         }
         product = *match;
+      } else if (auto match = matchConvolution(producer); succeeded(match)) {
+        if (product || windows) {
+          continue;
+        }
+        windows = *match;
       }
       members.insert(producer);
       worklist.push_back(producer);
@@ -62,6 +70,9 @@ void FusionGroup::dropCycles() {
     members.remove(producer);
     if (product && product->op == producer) {
       product.reset();
+    }
+    if (windows && windows->op == producer) {
+      windows.reset();
     }
     changed = true;
   };
@@ -101,7 +112,8 @@ void FusionGroup::dropCycles() {
 void FusionGroup::followMember(linalg::LinalgOp member) {
   SmallVector<std::optional<unsigned>> &loops = memberLoops[member];
   loops.resize(member.getNumLoops());
-  bool isProduct = succeeded(matchContraction(member));
+  bool isProduct = succeeded(matchContraction(member)) ||
+                   succeeded(matchConvolution(member));
   auto forEachAxis = [&](Value value, AffineMap map, auto callback) {
     for (auto [axis, expr] : llvm::enumerate(map.getResults())) {
       if (auto dim = dyn_cast<AffineDimExpr>(expr)) {

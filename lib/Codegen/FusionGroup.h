@@ -4,6 +4,7 @@
 #define KVERN_LIB_CODEGEN_FUSIONGROUP_H
 
 #include "lib/Codegen/Contraction.h"
+#include "lib/Codegen/Convolution.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "llvm/ADT/SetVector.h"
@@ -27,6 +28,8 @@ public:
   }
   /// The matrix product of the group, which may be its root.
   std::optional<Contraction> &contraction() { return product; }
+  /// The convolution of the group, which has no product then.
+  std::optional<Convolution> &convolution() { return windows; }
 
   bool contains(mlir::Operation *op) const {
     return op == rootOp || members.contains(op);
@@ -61,6 +64,7 @@ private:
   mlir::linalg::LinalgOp rootOp;
   llvm::SetVector<mlir::Operation *> members;
   std::optional<Contraction> product;
+  std::optional<Convolution> windows;
   /// Root loop that an axis of a value moves with.
   llvm::DenseMap<Axis, unsigned> axisLoops;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<std::optional<unsigned>>>

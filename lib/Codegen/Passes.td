@@ -263,7 +263,7 @@ def LowerConvolution : Pass<"kvern-lower-convolution", "::mlir::func::FuncOp"> {
     channels and filters last and a static number of filters: pixels of a row by
     vectors of filters are summed in registers, over the kernel and the channels.
     The filter is read where it lies, `[r, s, channels, filters]`, or in panels,
-    `(f floordiv P, (r, s, channels), f mod P)`. Where each filter sees one channel,
+    at `(f floordiv P, r, s, c, f mod P)`. Where each filter sees one channel,
     its own, vectors of channels are multiplied by vectors of filters. All else is
     left for `kvern-lower-linalg`. A fill with zero before the op is not carried out.
 
@@ -315,9 +315,9 @@ def OutlineParallel : Pass<"kvern-outline-parallel", "::mlir::ModuleOp"> {
   let description = [{
     Each outermost `scf.forall` of a kernel becomes a `kvern.host.parallel_for`
     and a private function `<kernel>_loop<number>`, a kernel like any other, that
-    runs one task: as many iterations as make up `task-work` operations on
-    elements, estimated from the sizes. A loop that is known to be a single task,
-    and one within another, becomes `scf.for`.
+    runs one task: some iterations, with at least `task-work` operations on
+    elements, as estimated from the sizes; less work than that is one task. A loop
+    that is known to be a single task, and one within another, becomes `scf.for`.
 
     What a task computes depends on the sizes only, so results are the same bits
     for every number of threads. Allocations in the body become memory of the
@@ -329,7 +329,7 @@ def OutlineParallel : Pass<"kvern-outline-parallel", "::mlir::ModuleOp"> {
     Example: `test/Codegen/outline-parallel.mlir`.
   }];
   let options = [
-    Option<"taskWork", "task-work", "int64_t", "32768",
+    Option<"taskWork", "task-work", "int64_t", "65536",
            "Operations on elements that are worth a task of their own">
   ];
   let dependentDialects = [
@@ -360,7 +360,7 @@ def ExpandMath : Pass<"kvern-expand-math"> {
     `atanh` and `powf` of f32, scalars and vectors, become polynomials without
     branches, `asin` and `acos` by upstream's expansions; docs/numerics.md has
     the errors. With the flag `afn`, `tanh` and `erf` become shorter quotients of
-    polynomials. Denormals, infinities and NaN are kept. Beyond 2^50 the angle of
+    polynomials, and `exp` has no denormal results. Otherwise denormals, infinities and NaN are kept. Beyond 2^50 the angle of
     `sin` and `cos` counts as 0. Extension from and rounding to bf16 become
     integer arithmetic, so that no run-time library is called, and divisions that
     round up or down become plain ones. All else, f64 among it, is left for calls

@@ -65,9 +65,19 @@ private:
     return nullptr;
   }
 
+  CpuTarget target() const {
+    CpuTarget result;
+    result.vectorBits = options.vectorBits;
+    result.vectorRegisters = options.vectorRegisters;
+    result.l1Bytes = options.l1Bytes;
+    result.l2Bytes = options.l2Bytes;
+    return result;
+  }
+
   /// Tile sizes by root loop; zero leaves a loop whole.
   SmallVector<OpFoldResult> chooseSizes(FusionGroup &group);
   SmallVector<OpFoldResult> chooseProductSizes(FusionGroup &group);
+  SmallVector<OpFoldResult> chooseConvolutionSizes(FusionGroup &group);
 
   LogicalResult tile(FusionGroup &group);
   /// Computes `producer` in the loops if that computes nothing twice.
@@ -103,14 +113,9 @@ SmallVector<OpFoldResult> Tiler::chooseProductSizes(FusionGroup &group) {
     return loop ? static_cast<int64_t>(*loop) : -1;
   };
   int64_t rows = rootLoop(product.m), columns = rootLoop(product.n);
-  CpuTarget target;
-  target.vectorBits = options.vectorBits;
-  target.vectorRegisters = options.vectorRegisters;
-  target.l1Bytes = options.l1Bytes;
-  target.l2Bytes = options.l2Bytes;
   SmallVector<Range> domain =
       cast<TilingInterface>(root.getOperation()).getIterationDomain(rewriter);
-  ProductTiles tiles(product, target);
+  ProductTiles tiles(product, target());
   if (rows >= 0) {
     sizes[rows] = tiles.rows(rewriter, loc, domain[rows].size);
   }
@@ -122,9 +127,28 @@ SmallVector<OpFoldResult> Tiler::chooseProductSizes(FusionGroup &group) {
   return sizes;
 }
 
+SmallVector<OpFoldResult> Tiler::chooseConvolutionSizes(FusionGroup &group) {
+  Convolution &convolution = *group.convolution();
+  SmallVector<OpFoldResult> sizes;
+  for (utils::IteratorType kind : group.root().getIteratorTypesArray()) {
+    bool parallel = kind == utils::IteratorType::parallel;
+    sizes.push_back(rewriter.getIndexAttr(parallel ? 1 : 0));
+  }
+  for (auto [dim, size] :
+       llvm::enumerate(getConvolutionTiles(convolution, target()))) {
+    if (auto loop = group.rootLoop(convolution.op, dim)) {
+      sizes[*loop] = rewriter.getIndexAttr(size);
+    }
+  }
+  return sizes;
+}
+
 SmallVector<OpFoldResult> Tiler::chooseSizes(FusionGroup &group) {
   if (group.contraction()) {
     return chooseProductSizes(group);
+  }
+  if (group.convolution()) {
+    return chooseConvolutionSizes(group);
   }
   linalg::LinalgOp root = group.root();
   AffineMap map = root.getMatchingIndexingMap(root.getDpsInitOperand(0));
@@ -171,7 +195,8 @@ void Tiler::replaceResult(Value from, Value to, FusionGroup &group,
 LogicalResult Tiler::tile(FusionGroup &group) {
   linalg::LinalgOp root = group.root();
   auto isFill = [](Operation *op) { return isa<linalg::FillOp>(op); };
-  if (!group.contraction() && llvm::all_of(group.producers(), isFill)) {
+  if (!group.contraction() && !group.convolution() &&
+      llvm::all_of(group.producers(), isFill)) {
     return success();
   }
   rewriter.setInsertionPoint(root);
@@ -293,6 +318,7 @@ struct TileAndFusePass : kvern::impl::TileAndFuseBase<TileAndFusePass> {
       return signalPassFailure();
     }
     readWholePanels(getOperation());
+    readWholeFilterPanels(getOperation());
     dims.resolve(getOperation());
     // Temporaries of a tile's size.
     RewritePatternSet patterns(&getContext());

@@ -47,6 +47,10 @@ void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
 
   funcPM.addPass(
       createLowerContraction(withTarget<LowerContractionOptions>(target)));
+  LowerConvolutionOptions convolution;
+  convolution.vectorBits = target.vectorBits;
+  convolution.vectorRegisters = target.vectorRegisters;
+  funcPM.addPass(createLowerConvolution(convolution));
   LowerQuantizedProductOptions quantized;
   quantized.vectorBits = target.vectorBits;
   quantized.dot = target.integerDot;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Inference.h"
+#include "dialect/ops/Convolution.h"
 #include "dialect/ops/Packed.h"
 #include "lib/Transforms/FusionGroups.h"
 #include "lib/Transforms/Passes.h"
@@ -27,16 +28,26 @@ struct PackWeights : kvern::impl::PackWeightsBase<PackWeights> {
       return;
     }
     SmallVector<MatmulOp> products;
+    SmallVector<Operation *> convolutions;
     for (Operation &op : getOperation().getBody().front()) {
       // Operands come first, so this is known of them.
       if (isKnownAtLoad(&op)) {
         knownAtLoad.insert(&op);
       } else if (auto product = dyn_cast<MatmulOp>(op)) {
         products.push_back(product);
+      } else if (isa<Conv2dOp, Conv3dOp>(op)) {
+        convolutions.push_back(&op);
       }
     }
     for (MatmulOp product : products) {
       pack(product);
+    }
+    for (Operation *op : convolutions) {
+      if (auto image = dyn_cast<Conv2dOp>(op)) {
+        packFilter(image);
+      } else {
+        packFilter(cast<Conv3dOp>(op));
+      }
     }
   }
 
@@ -67,6 +78,7 @@ private:
   }
 
   void pack(MatmulOp product);
+  template <typename OpT> void packFilter(OpT op);
 
   DenseSet<Operation *> knownAtLoad;
   /// By matrix and whether it is stored transposed.
@@ -109,4 +121,47 @@ void PackWeights::pack(MatmulOp product) {
                                        product.getLhs(), packed, *columns);
   product.replaceAllUsesWith(result.getResult());
   product.erase();
+}
+
+/// The filter as a matrix with one column a filter; its rows get their axes back
+/// when it is packed.
+template <typename OpT> void PackWeights::packFilter(OpT op) {
+  Value filter = op.getFilter();
+  auto type = cast<kvern::TensorType>(filter.getType());
+  Operation *def = filter.getDefiningOp();
+  if (!def || !knownAtLoad.contains(def) || op.getGroups() != 1 ||
+      !isChannelsLast(op.getInputLayout()) ||
+      !isFiltersLast(op.getFilterLayout())) {
+    return;
+  }
+  MLIRContext *context = op.getContext();
+  ArrayRef<DimAttr> shape = type.getShape();
+  DimAttr rows = getNumElements(context, shape.drop_back());
+  std::optional<int64_t> depth = rows ? rows.getStaticValue() : std::nullopt;
+  std::optional<int64_t> filters = shape.back().getStaticValue();
+  int64_t panel = getPanel(type.getElementType());
+  if (!depth || !filters || !pays(*filters, *depth, panel)) {
+    return;
+  }
+  OpBuilder builder(context);
+  Value &packed = packs[{filter, false}];
+  if (!packed) {
+    builder.setInsertionPointAfter(def);
+    Location loc = def->getLoc();
+    Value matrix = ReshapeOp::create(
+        builder, loc, filter, ShapeAttr::get(context, {rows, shape.back()}));
+    packed = PackOp::create(builder, loc, matrix, panel, /*transposed=*/false);
+    SmallVector<DimAttr> panels(shape.drop_back());
+    auto dim = [&](int64_t size) { return DimAttr::getStatic(context, size); };
+    panels.insert(panels.begin(), dim(llvm::divideCeil(*filters, panel)));
+    panels.push_back(dim(panel));
+    packed = ReshapeOp::create(builder, loc, packed,
+                               ShapeAttr::get(context, panels));
+  }
+  builder.setInsertionPoint(op);
+  auto result = PackedConvOp::create(
+      builder, op.getLoc(), op.getX(), packed, op.getBias(), op.getStrides(),
+      op.getDilations(), op.getPaddings(), *filters);
+  op.replaceAllUsesWith(result.getResult());
+  op.erase();
 }

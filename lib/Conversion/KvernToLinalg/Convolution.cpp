@@ -157,6 +157,18 @@ static Value contract(LoopBuilder &loops, Value x, Value filter,
   return product.getResult(0);
 }
 
+/// x with the zeros that `paddings` of the op ask for.
+template <typename OpT>
+static Value padZeros(LoopBuilder &loops, OpT op, Value x) {
+  SmallVector<int64_t> before, after;
+  for (auto [i, size] : llvm::enumerate(op.getPaddings())) {
+    (i % 2 == 0 ? before : after).push_back(size);
+  }
+  Type storage = cast<RankedTensorType>(x.getType()).getElementType();
+  return padSpatial(loops, x, getShape(op.getX()), before, after,
+                    cast<TypedAttr>(loops.builder.getZeroAttr(storage)));
+}
+
 /// The result when there is nothing to add up.
 template <typename OpT>
 static Value convolveNothing(LoopBuilder &loops, OpT op, Value bias) {
@@ -200,15 +212,7 @@ struct ConvolutionConversion : OpConversionPattern<OpT> {
       return success();
     }
     int64_t rank = filter.size() - 2;
-    SmallVector<int64_t> before, after;
-    for (int64_t axis = 0; axis < rank; ++axis) {
-      before.push_back(op.getPaddings()[2 * axis]);
-      after.push_back(op.getPaddings()[2 * axis + 1]);
-    }
-    Type storage = getStorageType(type.getElementType());
-    Value padded =
-        padSpatial(loops, adaptor.getX(), x, before, after,
-                   cast<TypedAttr>(rewriter.getZeroAttr(storage)));
+    Value padded = padZeros(loops, op, adaptor.getX());
 
     // Which channel of x and of the filter a filter reads.
     WindowLoops window(rewriter.getContext(), rank);
@@ -238,6 +242,38 @@ struct ConvolutionConversion : OpConversionPattern<OpT> {
         window.result(contracts)};
     Value sum = contract(loops, padded, adaptor.getFilter(), type, maps,
                          window.iterators(contracts));
+    rewriter.replaceOp(op, finish(loops, sum, adaptor.getBias(), type));
+    return success();
+  }
+};
+
+struct PackedConvolutionConversion : OpConversionPattern<PackedConvOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(PackedConvOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    LoopBuilder loops(rewriter, op);
+    auto type = cast<kvern::TensorType>(op.getType());
+    if (isEmpty(getShape(op.getX())) || isEmpty(type.getShape())) {
+      rewriter.replaceOp(op, convolveNothing(loops, op, adaptor.getBias()));
+      return success();
+    }
+    int64_t rank = type.getRank() - 2;
+    WindowLoops window(rewriter.getContext(), rank);
+    int64_t panel = *getShape(op.getPanels()).back().getStaticValue();
+    SmallVector<AffineExpr> exprs{window.channel().floorDiv(panel)};
+    for (int64_t axis = 0; axis < rank; ++axis) {
+      exprs.push_back(window.offset(axis));
+    }
+    exprs.append({window.contracted(), window.channel() % panel});
+    SmallVector<AffineMap> maps{
+        window.read(window.contracted(), op.getStrides(), op.getDilations(),
+                    true),
+        AffineMap::get(window.count(true), 0, exprs, rewriter.getContext()),
+        window.result(true)};
+    Value sum = contract(loops, padZeros(loops, op, adaptor.getX()),
+                         adaptor.getPanels(), type, maps,
+                         window.iterators(true));
     rewriter.replaceOp(op, finish(loops, sum, adaptor.getBias(), type));
     return success();
   }
@@ -284,6 +320,26 @@ struct TransposedConvolutionConversion : OpConversionPattern<Conv2dTransposeOp> 
         getAsIndexOpFoldResult(b.getContext(), ones));
   }
 
+  /// The filter as `[k - 1 - r, k - 1 - s, channels of x, channels of result]`.
+  static Value reverse(LoopBuilder &loops, Conv2dTransposeOp op, Value filter,
+                       ArrayRef<int64_t> kernel) {
+    ArrayRef<DimAttr> shape = getShape(op.getFilter());
+    Type storage = cast<RankedTensorType>(filter.getType()).getElementType();
+    return loops.elementwise(
+        {shape[0], shape[1], shape[3], shape[2]}, storage, {},
+        [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
+          SmallVector<Value> places;
+          for (int64_t axis = 0; axis < 2; ++axis) {
+            Value last = arith::ConstantIndexOp::create(b, kernel[axis] - 1);
+            places.push_back(arith::SubIOp::create(
+                b, last, linalg::IndexOp::create(b, axis)));
+          }
+          places.push_back(linalg::IndexOp::create(b, 3));
+          places.push_back(linalg::IndexOp::create(b, 2));
+          return tensor::ExtractOp::create(b, filter, places);
+        });
+  }
+
   LogicalResult
   matchAndRewrite(Conv2dTransposeOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
@@ -301,18 +357,16 @@ struct TransposedConvolutionConversion : OpConversionPattern<Conv2dTransposeOp> 
     SmallVector<int64_t> kernel{*filter[0].getStaticValue(),
                                 *filter[1].getStaticValue()};
     WindowLoops window(rewriter.getContext(), 2);
-    SmallVector<AffineExpr> filterExprs;
-    for (int64_t axis = 0; axis < 2; ++axis) {
-      filterExprs.push_back(-window.offset(axis) + (kernel[axis] - 1));
-    }
-    filterExprs.append({window.channel(), window.contracted()});
     SmallVector<AffineMap> maps{
         window.read(window.contracted(), {1, 1}, op.getDilations(), true),
-        AffineMap::get(window.count(true), 0, filterExprs,
+        AffineMap::get(window.count(true), 0,
+                       {window.offset(0), window.offset(1), window.contracted(),
+                        window.channel()},
                        rewriter.getContext()),
         window.result(true)};
     Value sum = contract(loops, spread(loops, op, adaptor.getX(), kernel),
-                         adaptor.getFilter(), type, maps, window.iterators(true));
+                         reverse(loops, op, adaptor.getFilter(), kernel), type,
+                         maps, window.iterators(true));
     rewriter.replaceOp(op, finish(loops, sum, adaptor.getBias(), type));
     return success();
   }
@@ -526,7 +580,7 @@ struct PadConversion : OpConversionPattern<PadOp> {
 void kvern::populateConvolutionPatterns(TypeConverter &converter,
                                         RewritePatternSet &patterns) {
   patterns.add<ConvolutionConversion<Conv2dOp>, ConvolutionConversion<Conv3dOp>,
-               TransposedConvolutionConversion, PoolConversion<MaxPool2dOp>,
+               PackedConvolutionConversion, TransposedConvolutionConversion, PoolConversion<MaxPool2dOp>,
                PoolConversion<AvgPool2dOp>, PadConversion>(
       converter, patterns.getContext());
 }

@@ -1,0 +1,32 @@
+// RUN: kvern-opt %s -canonicalize | FileCheck %s
+
+// Channels and filters come last; permutations that this needs are around the op.
+// CHECK-LABEL: func.func @channels_first
+func.func @channels_first(%x: !kvern.tensor<[n, 8, h, w], f32, cpu:0>, %f: !kvern.tensor<[16, 4, 1, 3], f32, cpu:0>) -> !kvern.tensor<[n, 16, h, w - 2], f32, cpu:0> {
+  // CHECK-DAG: %[[X:.*]] = kvern.permute %arg0 {permutation = array<i64: 0, 2, 3, 1>}
+  // CHECK-DAG: %[[F:.*]] = kvern.permute %arg1 {permutation = array<i64: 2, 3, 1, 0>}
+  // CHECK: %[[Y:.*]] = kvern.conv2d %[[X]], %[[F]] {dilations = array<i64: 1, 1>, groups = 2 : i64, paddings = array<i64: 0, 0, 0, 0>, strides = array<i64: 1, 1>}
+  // CHECK: kvern.permute %[[Y]] {permutation = array<i64: 0, 3, 1, 2>}
+  %0 = kvern.conv2d %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, groups = 2 : i64, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[16, 4, 1, 3], f32, cpu:0>) -> !kvern.tensor<[n, 16, h, w - 2], f32, cpu:0>
+  return %0 : !kvern.tensor<[n, 16, h, w - 2], f32, cpu:0>
+}
+
+// Between two convolutions no permutation is left.
+// CHECK-LABEL: func.func @chain
+func.func @chain(%x: !kvern.tensor<[n, 8, h, w], f32, cpu:0>, %f: !kvern.tensor<[8, 8, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0> {
+  // CHECK: %[[Y:.*]] = kvern.conv2d
+  // CHECK-NEXT: kvern.conv2d %[[Y]]
+  %0 = kvern.conv2d %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 8, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  %1 = kvern.conv2d %0, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 8, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  return %1 : !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+}
+
+// CHECK-LABEL: func.func @volume
+func.func @volume(%x: !kvern.tensor<[n, 2, d, h, w], f32, cpu:0>, %f: !kvern.tensor<[3, 2, 1, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 3, d, h, w], f32, cpu:0> {
+  // CHECK-DAG: kvern.permute %arg0 {permutation = array<i64: 0, 2, 3, 4, 1>}
+  // CHECK-DAG: kvern.permute %arg1 {permutation = array<i64: 2, 3, 4, 1, 0>}
+  // CHECK: kvern.conv3d
+  // CHECK: kvern.permute {{.*}} {permutation = array<i64: 0, 4, 1, 2, 3>}
+  %0 = kvern.conv3d %x, %f {strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, paddings = array<i64: 0, 0, 0, 0, 0, 0>, input_layout = "NCDHW", filter_layout = "FCQRS"} : (!kvern.tensor<[n, 2, d, h, w], f32, cpu:0>, !kvern.tensor<[3, 2, 1, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 3, d, h, w], f32, cpu:0>
+  return %0 : !kvern.tensor<[n, 3, d, h, w], f32, cpu:0>
+}
