@@ -9,6 +9,13 @@ from __future__ import annotations
 
 from kvern.nn.bounds import clamp
 from kvern.nn.containers import Identity, LayerList, MissingLayer, Sequential
+from kvern.nn.convolution import (
+    Conv1D,
+    Conv2d,
+    Conv3D,
+    ConvTranspose1d,
+    WeightNormConvTranspose1d,
+)
 from kvern.nn.embedding import Embedding
 from kvern.nn.hooks import add_layer_hook, clear_hooks
 from kvern.nn.layer import Layer, Module
@@ -18,6 +25,10 @@ from kvern.nn.norm import LayerNorm, RMSNorm
 
 __all__ = [
     "MLP",
+    "Conv1D",
+    "Conv2d",
+    "Conv3D",
+    "ConvTranspose1d",
     "Embedding",
     "Identity",
     "Layer",
@@ -28,6 +39,7 @@ __all__ = [
     "Module",
     "RMSNorm",
     "Sequential",
+    "WeightNormConvTranspose1d",
     "add_layer_hook",
     "clamp",
     "clear_hooks",
