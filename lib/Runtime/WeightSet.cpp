@@ -84,7 +84,9 @@ void WeightBinder::findGiven() {
   }
   for (size_t i = 0; i < specs.size(); ++i) {
     auto entry = byName.find(specs[i].name);
-    if (specs[i].isDerived() && entry != byName.end() &&
+    if (specs[i].isDerived() && bytes(i) == 0) {
+      data[i].data = kNoData;
+    } else if (specs[i].isDerived() && entry != byName.end() &&
         matches(specs[i], *entry->second)) {
       data[i] = *entry->second;
     }

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kvern import _runtime
-from kvern.driver import CPU, Buffer, Device, DLPackArray
+from kvern.driver import CPU, Device, DLPackArray
+from kvern.engine.binding import Progress, WeightBinder
 from kvern.engine.cache import build_id, cache_key, compile_cached, kernel_dir
 from kvern.engine.compile_report import Stopwatch
 from kvern.engine.compiled import CompiledModel
 from kvern.engine.model import Model
-from kvern.errors import DeviceError, InputError, InputTypeError, UnsupportedError, WeightError
+from kvern.errors import DeviceError, InputError, InputTypeError, UnsupportedError
 
 if TYPE_CHECKING:
     from kvern.graph import Graph, Module
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["CustomExtensionsType", "GPUProfilingMode", "InferenceSession", "LogLevel"]
 
 CustomExtensionsType: TypeAlias = "Path | str | Iterable[Path | str]"
-Progress: TypeAlias = Callable[[int, int, str], object]
 GPUProfilingMode: TypeAlias = Literal["off", "on", "detailed"]
 
 # Beyond this the runtime adds no thread to a run.
@@ -82,6 +82,7 @@ class InferenceSession:
         if num_threads is not None and num_threads < 1:
             raise InputError(f"expected num_threads >= 1, but got {num_threads}")
         self._threads = 0 if num_threads is None else min(num_threads, _MAX_THREADS)
+        self._binder = WeightBinder()
         _refuse(custom_extensions, "custom_extensions: there are no custom kernels yet")
         _refuse(precompiled_mefs, "precompiled_mefs: pass the path of a saved executable to load")
         _refuse(export_mefs, "export_mefs: use CompiledModel.save")
@@ -129,25 +130,39 @@ class InferenceSession:
         *,
         weights_registry: Mapping[str, DLPackArray] | None = None,
         strict: bool = True,
+        progress: Progress | None = None,
+        packed_weights: str | os.PathLike[str] | None = None,
     ) -> Model:
         """Binds the weights of a compiled graph.
+
+        Weights of products are brought into the order in which the products read them, and what else depends on
+        weights alone is computed, once, here. What no program reads afterwards is let go: references to its array, and
+        its pages when it is mapped from a file. Models of one session that get the same arrays share the results.
 
         Args:
             compiled: From `compile`, with one graph.
             weights_registry: Weight name to array (Buffer, NumPy or any DLPack array). Contiguous memory is used in
                 place and must not be freed or resized; other memory is copied.
             strict: Whether names that the graph does not use are errors.
+            progress: Called when a weight has been prepared, with the bytes prepared, those to prepare in all, and
+                the name of the weight. What it raises ends the loading.
+            packed_weights: Path of a file for the weights as the programs read them. The first time it is written; from
+                then on it is mapped, nothing is computed, and weights need not be given. Weights that are given are
+                compared with those that the file was made of, by content, and if they differ the file is written
+                again.
 
         Raises:
             ValueError: Weights are missing, unexpected, or of another dtype or shape, all listed; or `compiled`
-                holds several graphs.
+                holds several graphs; or the file of packed weights is damaged or made for another graph, and no
+                weights are given to write it again.
+            OSError: There is a file at `packed_weights` that is none of packed weights, or it cannot be written.
         """
         programs = compiled._manifest["programs"]
         if len(programs) != 1:
             raise InputError(
                 f"expected one graph, but got {compiled.graph_names}; use init_all or load_all"
             )
-        weights = _bind(compiled, weights_registry, strict, self._threads)
+        weights = self._bind(compiled, weights_registry, strict, progress, packed_weights)
         return Model(weights, programs[0], self._threads, compiled.compile_report())
 
     def init_all(
@@ -156,13 +171,15 @@ class InferenceSession:
         *,
         weights_registry: Mapping[str, DLPackArray] | None = None,
         strict: bool = True,
+        progress: Progress | None = None,
+        packed_weights: str | os.PathLike[str] | None = None,
     ) -> dict[str, Model]:
         """Binds the weights of all graphs, once for all of them; see `init`.
 
         Returns:
             The models by name of their graph.
         """
-        weights = _bind(compiled, weights_registry, strict, self._threads)
+        weights = self._bind(compiled, weights_registry, strict, progress, packed_weights)
         return {
             program["name"]: Model(weights, program, self._threads, compiled.compile_report())
             for program in compiled._manifest["programs"]
@@ -176,12 +193,20 @@ class InferenceSession:
         weights_registry: Mapping[str, DLPackArray] | None = None,
         strict: bool = True,
         progress: Progress | None = None,
+        packed_weights: str | os.PathLike[str] | None = None,
     ) -> Model:
-        """Compiles a graph and binds its weights: `compile` and `init`."""
-        compiled = self.compile(
-            model, custom_extensions=custom_extensions, progress=progress
+        """Compiles a graph and binds its weights: `compile` and `init`.
+
+        `progress` is called by both, first for kernels and then for weights.
+        """
+        compiled = self.compile(model, custom_extensions=custom_extensions, progress=progress)
+        return self.init(
+            compiled,
+            weights_registry=weights_registry,
+            strict=strict,
+            progress=progress,
+            packed_weights=packed_weights,
         )
-        return self.init(compiled, weights_registry=weights_registry, strict=strict)
 
     def load_all(
         self,
@@ -191,12 +216,34 @@ class InferenceSession:
         weights_registry: Mapping[str, DLPackArray] | None = None,
         strict: bool = True,
         progress: Progress | None = None,
+        packed_weights: str | os.PathLike[str] | None = None,
     ) -> dict[str, Model]:
-        """Compiles several graphs and binds their weights: `compile` and `init_all`."""
-        compiled = self.compile(
-            model, custom_extensions=custom_extensions, progress=progress
+        """Compiles several graphs and binds their weights: `compile` and `init_all`; see `load`."""
+        compiled = self.compile(model, custom_extensions=custom_extensions, progress=progress)
+        return self.init_all(
+            compiled,
+            weights_registry=weights_registry,
+            strict=strict,
+            progress=progress,
+            packed_weights=packed_weights,
         )
-        return self.init_all(compiled, weights_registry=weights_registry, strict=strict)
+
+    def _bind(
+        self,
+        compiled: CompiledModel,
+        registry: Mapping[str, Any] | None,
+        strict: bool,
+        progress: Progress | None,
+        packed_weights: str | os.PathLike[str] | None,
+    ) -> _runtime.WeightSet:
+        return self._binder.bind(
+            compiled,
+            registry,
+            strict=strict,
+            threads=self._threads,
+            progress=progress,
+            packed_weights=packed_weights,
+        )
 
     def gpu_profiling(self, mode: GPUProfilingMode) -> None:
         """Chooses how GPU work is profiled.
@@ -252,18 +299,3 @@ def _compile_graph(model: Graph | Module, progress: Progress | None) -> Compiled
     executable = compile_cached(key, compile)
     stopwatch.end("open")
     return CompiledModel(executable, stopwatch.report())
-
-
-def _bind(
-    compiled: CompiledModel, registry: Mapping[str, Any] | None, strict: bool, threads: int
-) -> _runtime.WeightSet:
-    cores: dict[str, _runtime.Buffer] = {}
-    problems: list[str] = []
-    for name, value in (registry or {}).items():
-        try:
-            cores[name] = Buffer.from_dlpack(value)._core
-        except (ValueError, TypeError, BufferError) as error:
-            problems.append(f"\n  unusable: '{name}': {error}")
-    if problems:
-        raise WeightError("weights do not match the model:" + "".join(problems))
-    return _runtime.bind_weights(compiled._executable, cores, not strict, threads)
