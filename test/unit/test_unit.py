@@ -16,16 +16,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-RUNTIME = [
-    "CodeImage",
-    "DType",
-    "DimExpr",
-    "ElfObject",
-    "Manifest",
-    "ObjectLoader",
-    "Relocations",
-    "SymbolBinding",
-]
+RUNTIME = ROOT / "lib" / "Runtime"
 FLAGS = ["-std=c++17", "-O1", "-g", "-Wall", "-Wextra", "-fno-exceptions", "-fno-rtti", f"-I{ROOT}"]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 OBJECT_FLAGS = {
@@ -45,6 +36,19 @@ TESTS = [
     "bindsBareSymbols",
     "solvesEquations",
     "equationsAtTheEdgesOfNumbers",
+    "quotaOfVersion1",
+    "quotaOfVersion2",
+    "coresOfCpus",
+]
+POOL_TESTS = [
+    "poolRunsEachTaskOnce",
+    "poolUsesSeveralThreads",
+    "poolRunsInnerLoopsInline",
+    "poolServesManyCallers",
+    "poolSurvivesFork",
+    "poolKeepsFloatModes",
+    "poolReadsTheEnvironment",
+    "poolIgnoresNonsense",
 ]
 OBJECT_TESTS = [
     "objectRuns",
@@ -62,22 +66,19 @@ def find_compiler(*names: str) -> str:
     pytest.skip(f"none of the compilers {names}")
 
 
-def run(command: list[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, capture_output=True, text=True)
+def run(command: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, text=True, env={**os.environ, **environment}
+    )
 
 
-@pytest.fixture(scope="session")
-def unit(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The test program."""
+def build(folder: Path, sources: list[Path], sanitizers: list[str]) -> Path:
+    """Compiles and links a test program, with those sanitizers if they are there."""
     compiler = find_compiler("c++", "g++", "clang++")
-    folder = tmp_path_factory.mktemp("unit")
     probe = folder / "probe.cpp"
     probe.write_text("int main() { return 0; }")
-    linked = run([compiler, *SANITIZERS, str(probe), "-o", str(folder / "probe")])
-    flags = FLAGS + (SANITIZERS if linked.returncode == 0 else [])
-
-    sources = [ROOT / "lib" / "Runtime" / f"{name}.cpp" for name in RUNTIME]
-    sources += sorted(HERE.glob("*.cpp"))
+    linked = run([compiler, *sanitizers, str(probe), "-o", str(folder / "probe")])
+    flags = FLAGS + (sanitizers if linked.returncode == 0 else [])
     objects = [folder / f"{source.stem}.o" for source in sources]
 
     def compile(source: Path, target: Path) -> subprocess.CompletedProcess[str]:
@@ -87,9 +88,24 @@ def unit(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for result in pool.map(compile, sources, objects):
             assert result.returncode == 0, result.stderr
     program = folder / "unit"
-    result = run([compiler, *flags, *map(str, objects), "-o", str(program)])
+    result = run([compiler, *flags, "-pthread", *map(str, objects), "-o", str(program)])
     assert result.returncode == 0, result.stderr
     return program
+
+
+@pytest.fixture(scope="session")
+def unit(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The test program."""
+    sources = sorted(RUNTIME.glob("*.cpp")) + sorted(HERE.glob("*.cpp"))
+    return build(tmp_path_factory.mktemp("unit"), sources, SANITIZERS)
+
+
+@pytest.fixture(scope="session")
+def races(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tests of the thread pool, built to find races."""
+    sources = [RUNTIME / "ThreadPool.cpp", RUNTIME / "CpuCount.cpp"]
+    sources += [HERE / "ThreadPoolTest.cpp", HERE / "Main.cpp"]
+    return build(tmp_path_factory.mktemp("races"), sources, ["-fsanitize=thread"])
 
 
 @pytest.fixture(scope="session", params=OBJECT_FLAGS)
@@ -105,12 +121,28 @@ def code(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 def test_every_test_is_run(unit: Path):
     listed = run([str(unit)]).stdout.split()
-    assert sorted(listed) == sorted([*TESTS, *OBJECT_TESTS])
+    assert sorted(listed) == sorted([*TESTS, *POOL_TESTS, *OBJECT_TESTS, "capiRunsAModel"])
 
 
-@pytest.mark.parametrize("name", TESTS)
+@pytest.mark.parametrize("name", [*TESTS, *POOL_TESTS])
 def test_unit(unit: Path, name: str):
     result = run([str(unit), name])
+    assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize("name", POOL_TESTS)
+def test_no_races(races: Path, name: str):
+    result = run([str(races), name], TSAN_OPTIONS="die_after_fork=0")
+    assert result.returncode == 0, result.stderr
+
+
+def test_capi(unit: Path, tmp_path: Path):
+    compiler = find_compiler("cc", "gcc", "clang")
+    target = tmp_path / "program.o"
+    flags = ["-O2", "-fPIC"]
+    result = run([compiler, "-c", *flags, str(HERE / "Program.c"), "-o", str(target)])
+    assert result.returncode == 0, result.stderr
+    result = run([str(unit), "capiRunsAModel", str(target), str(tmp_path / "program.kvern")])
     assert result.returncode == 0, result.stderr
 
 
