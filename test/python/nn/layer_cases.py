@@ -88,6 +88,47 @@ def _stack(w: Weights, x: torch.Tensor) -> torch.Tensor:
     return functional.linear(x, w["2.weight"], w["2.bias"])
 
 
+def _conv(rank: int, permute: bool, **options: Any) -> Callable[..., torch.Tensor]:
+    """A convolution; without `permute`, channels and filters are last in what kvern sees."""
+    fn = (functional.conv1d, functional.conv2d, functional.conv3d)[rank - 1]
+
+    def oracle(w: Weights, x: torch.Tensor) -> torch.Tensor:
+        if permute:
+            return fn(x, w["weight"], w.get("bias"), **options)
+        weight = w["weight"].permute(rank + 1, rank, *range(rank))
+        y = fn(x.movedim(-1, 1), weight, w.get("bias"), **options)
+        return y.movedim(1, -1)
+
+    return oracle
+
+
+def _conv_transpose(permute: bool, norm: bool = False, **options: Any) -> Callable[..., Any]:
+    def oracle(w: Weights, x: torch.Tensor) -> torch.Tensor:
+        weight = w["weight_v" if norm else "weight"]
+        weight = weight if permute else weight.permute(2, 1, 0)
+        if norm:
+            length = weight.square().sum((1, 2), keepdim=True).sqrt()
+            weight = weight / length * w["weight_g"]
+        x = x if permute else x.movedim(-1, 1)
+        y = functional.conv_transpose1d(x, weight, w.get("bias"), **options)
+        return y if permute else y.movedim(1, -1)
+
+    return oracle
+
+
+def _images(channels: int, rank: int, permute: bool) -> dict[str, Any]:
+    """Inputs of `rank` spatial axes: odd, small, and no batch."""
+    sizes = [(9, 7, 8)[:rank], (3, 4, 3)[:rank]]
+    names = ["d", "h", "w"][:rank]
+    batches = [2, 1, 0]
+
+    def shape(batch: Any, spatial: Sequence[Any]) -> list[Any]:
+        return [batch, channels, *spatial] if permute else [batch, *spatial, channels]
+
+    shapes = [shape(b, sizes[i % 2]) for i, b in enumerate(batches)]
+    return {"dims": shape("batch", names), "shapes": shapes, "scale": 16.0}
+
+
 class _ListOfTwo(nn.Module):
     def __init__(self, dtype: DType) -> None:
         super().__init__()
@@ -182,6 +223,54 @@ CASES = [
         ),
         _stack,
         **_rows(13),
+    ),
+    *(
+        case
+        for permute in (False, True)
+        for label in ["permute" if permute else ""]
+        for case in (
+            LayerCase(
+                "Conv1D",
+                label,
+                lambda d, p=permute: nn.Conv1D(
+                    3, 4, 6, d, 2, 1, num_groups=2, has_bias=True, permute=p
+                ),
+                _conv(1, permute, stride=2, padding=1, groups=2),
+                **_images(4, 1, permute),
+            ),
+            LayerCase(
+                "Conv2d",
+                label,
+                lambda d, p=permute: nn.Conv2d((3, 2), 5, 19, d, 1, (1, 0), permute=p),
+                _conv(2, permute, padding=(1, 0)),
+                **_images(5, 2, permute),
+            ),
+            LayerCase(
+                "Conv3D",
+                label,
+                lambda d, p=permute: nn.Conv3D(
+                    3, 1, 2, 3, 4, d, padding=(1, 0, 1), has_bias=True, permute=p
+                ),
+                _conv(3, permute, padding=(1, 0, 1)),
+                **_images(3, 3, permute),
+            ),
+            LayerCase(
+                "ConvTranspose1d",
+                label,
+                lambda d, p=permute: nn.ConvTranspose1d(
+                    4, 3, 5, d, 2, 1, 1, 1, has_bias=True, permute=p
+                ),
+                _conv_transpose(permute, stride=2, padding=1, output_padding=1),
+                **_images(3, 1, permute),
+            ),
+            LayerCase(
+                "WeightNormConvTranspose1d",
+                label,
+                lambda d, p=permute: nn.WeightNormConvTranspose1d(3, 4, 5, d, 2, permute=p),
+                _conv_transpose(permute, norm=True, stride=2),
+                **_images(4, 1, permute),
+            ),
+        )
     ),
     LayerCase("LayerList", "", _ListOfTwo, _list_of_two, **_rows(13)),
     LayerCase("Identity", "", lambda d: nn.Identity(), lambda w, x: x, **_rows(13)),
