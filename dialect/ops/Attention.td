@@ -67,7 +67,7 @@ def Kvern_AttentionOp
       DefaultValuedAttr<F64Attr, "0.0">:$softcap);
   let results = (outs Kvern_AnyTensor:$result);
   let assemblyFormat = [{
-    $q `,` $k `,` $v (`,` `mask` $mask^)? (`,` `sinks` $sinks^)? attr-dict `:`
+    $q `,` $k `,` $v (`mask` $mask^)? (`sinks` $sinks^)? attr-dict `:`
     functional-type(operands, results)
   }];
 }
@@ -102,7 +102,7 @@ def Kvern_RaggedAttentionOp
       DefaultValuedAttr<F64Attr, "0.0">:$softcap);
   let results = (outs Kvern_AnyTensor:$result);
   let assemblyFormat = [{
-    $q `,` $k `,` $v `,` $q_offsets `,` $k_offsets (`,` `sinks` $sinks^)?
+    $q `,` $k `,` $v `,` $q_offsets `,` $k_offsets (`sinks` $sinks^)?
     attr-dict `:` functional-type(operands, results)
   }];
 }
@@ -137,7 +137,7 @@ def Kvern_RopeOp : Kvern_ComputeOp<"rope", "Contraction"> {
       Optional<Kvern_IndexTensor>:$positions, UnitAttr:$interleaved);
   let results = (outs Kvern_AnyTensor:$result);
   let assemblyFormat = [{
-    $x `,` $table (`,` `positions` $positions^)? attr-dict `:`
+    $x `,` $table (`positions` $positions^)? attr-dict `:`
     functional-type(operands, results)
   }];
 }

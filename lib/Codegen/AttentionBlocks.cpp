@@ -26,13 +26,15 @@ static constexpr int64_t kUnroll = 4;
 namespace {
 class BlockEmitter {
 public:
-  BlockEmitter(AttentionBuilder &b, const Sequence &sequence, Value first)
+  BlockEmitter(AttentionBuilder &b, const Sequence &sequence, Value kvHead,
+               Value first)
       : b(b), sequence(sequence), lanes(b.lanes), width(2 * b.lanes),
         paddedDepth(llvm::alignTo(b.depth, kUnroll)),
         keys(b.blocking.blockKeys) {
     int64_t count = b.blocking.blockRows;
     rows = b.allocateRows(count, keys);
-    rows.state = b.allocate(rows.stateSize());
+    rows.state = b.allocate(count * rows.stateStride);
+    rows.kvHead = kvHead;
     rows.first = first;
     rows.count = b.min(b.sub(b.countRows(sequence), first), b.index(count));
     packedKeys = b.allocate(keys * paddedDepth);
@@ -104,7 +106,8 @@ void BlockEmitter::packKeys() {
       SmallVector<SmallVector<Value>> addresses;
       for (int64_t i = 0; i < lanes; ++i) {
         Value key = b.min(b.add(b.add(panel, offset), i), last);
-        addresses.push_back(sequence.k.address(b.add(firstKey, key)));
+        addresses.push_back(
+            sequence.k.address(b.add(firstKey, key), rows.kvHead));
       }
       Value to = b.add(b.mul(panel, paddedDepth), offset);
       b.forEachVector(b.depth, [&](Value column, int64_t length) {
@@ -137,7 +140,8 @@ void BlockEmitter::packValues() {
     return b.add(b.mul(key, panelWidth), panel * keys + column - panel);
   };
   b.loop(b.index(0), count, 1, [&](Value key) {
-    SmallVector<Value> address = sequence.v.address(b.add(firstKey, key));
+    SmallVector<Value> address =
+        sequence.v.address(b.add(firstKey, key), rows.kvHead);
     for (int64_t column = 0; column < b.valueDepth; column += lanes) {
       b.store(b.loadRow(sequence.v.memory, address, b.index(column),
                         std::min(lanes, b.valueDepth - column)),
@@ -209,11 +213,10 @@ void BlockEmitter::emitScores() {
     row = b.max(b.sub(row, rows.first), b.index(0));
     forEachTile(row, [&](Value row, int64_t tileRows) {
       SmallVector<Value> sums(2 * tileRows, b.splat(0.0));
-      sums =
-          emitTile(sums, tileRows, 2, rows.queries,
-                   b.mul(row, rows.queryStride), rows.queryStride, packedKeys,
-                   b.mul(panel, paddedDepth), b.index(paddedDepth));
-      Value at = b.add(b.mul(row, rows.scoreStride), panel);
+      sums = emitTile(sums, tileRows, 2, rows.queries, b.queryAt(rows, row),
+                      rows.queryStride, packedKeys, b.mul(panel, paddedDepth),
+                      b.index(paddedDepth));
+      Value at = b.add(b.scoreAt(rows, row), panel);
       for (auto [i, sum] : llvm::enumerate(sums)) {
         b.store(sum, rows.scores,
                 b.add(at, i / 2 * rows.scoreStride + i % 2 * lanes));
@@ -249,17 +252,17 @@ void BlockEmitter::emitSums() {
         Value at = b.add(b.sumAt(rows, row), panel);
         SmallVector<Value> sums, places;
         for (int64_t i = 0; i < tileRows; ++i) {
-          Value factor = b.splat(b.load(rows.factor, b.add(row, i)));
+          Value factor =
+              b.splat(b.load(rows.factor, b.factorAt(rows, b.add(row, i))));
           for (int64_t v = 0; v < vectors; ++v) {
-            places.push_back(b.add(at, i * rows.sumStride + v * lanes));
+            places.push_back(b.add(at, i * rows.stateStride + v * lanes));
             sums.push_back(
                 b.multiply(factor, b.loadVector(rows.state, places.back())));
           }
         }
         sums = emitTile(sums, tileRows, vectors, rows.scores,
-                        b.mul(row, rows.scoreStride), rows.scoreStride,
-                        packedValues, b.mul(panel, keys),
-                        b.roundUp(seen, kUnroll));
+                        b.scoreAt(rows, row), rows.scoreStride, packedValues,
+                        b.mul(panel, keys), b.roundUp(seen, kUnroll));
         for (auto [sum, place] : llvm::zip(sums, places)) {
           b.store(sum, rows.state, place);
         }
@@ -274,6 +277,6 @@ void BlockEmitter::emitSums() {
 }
 
 void kvern::emitRowBlock(AttentionBuilder &b, const Sequence &sequence,
-                         Value first) {
-  BlockEmitter(b, sequence, first).emit();
+                         Value kvHead, Value first) {
+  BlockEmitter(b, sequence, kvHead, first).emit();
 }

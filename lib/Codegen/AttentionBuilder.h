@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the lowerings of attention share: sequences, masks, softmax.
 //
-// For one sequence and one head of keys and values, the rows of a problem are
+// For one sequence and one head of keys and values, the rows of the problem are
 // the pairs (query, head of the group) in that order: row r is query
 // r / group and head r mod group, so that each key is read once for the group.
 #ifndef KVERN_LIB_CODEGEN_ATTENTIONBUILDER_H
@@ -29,25 +29,25 @@ struct AttentionBlocking {
   int64_t blockRows, blockKeys;
   /// Accumulators of a tile where rows are few.
   int64_t accumulators;
-  /// Rows up to which keys are streamed, not packed.
+  /// Rows of a head of keys up to which keys are streamed, not packed.
   int64_t fewRows = 16;
   /// Keys of a streamed block, and of a chunk that is a task of its own.
-  int64_t streamedKeys = 64, chunkKeys = 512;
+  int64_t streamedKeys = 64, chunkKeys = 256;
 };
 
-/// Rows of one operand that belong to one sequence and one head. A source with
-/// other addresses, such as pages, is another `address`.
+/// Rows of keys or values that belong to one sequence. A source with other
+/// addresses, such as pages, is another `address`.
 struct RowSource {
   /// The last axis is the row's elements.
   mlir::Value memory;
-  /// All indices of row `row` but the last.
-  std::function<llvm::SmallVector<mlir::Value>(mlir::Value row)> address;
+  /// All indices but the last of a row, given its number and its head.
+  std::function<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::Value)>
+      address;
 };
 
-/// One sequence and one head of keys and values.
+/// One sequence.
 struct Sequence {
   mlir::Value batch;
-  mlir::Value kvHead;
   /// How many there are.
   mlir::Value queries, keys;
   RowSource k, v;
@@ -72,9 +72,8 @@ public:
   /// Query heads, those that share a head of keys, sizes of a row.
   const int64_t heads, group, depth, valueDepth;
 
-  /// The sequence of `batch`, or with offsets the one of that number, and one
-  /// head of keys and values.
-  Sequence getSequence(mlir::Value batch, mlir::Value kvHead);
+  /// The sequence of `batch`, or with offsets the one of that number.
+  Sequence getSequence(mlir::Value batch);
   /// Batch, queries and keys, where there are no offsets.
   llvm::SmallVector<mlir::Value> getSizes();
   /// An offset, at most `total`.
@@ -83,35 +82,41 @@ public:
   mlir::Value countRows(const Sequence &sequence) {
     return mul(sequence.queries, group);
   }
+  mlir::Value countHeads() { return index(heads / group); }
+  /// The query head of a row.
+  mlir::Value getHead(mlir::Value kvHead, mlir::Value row);
   /// The indices, but the last, of a row in q or in the result.
-  llvm::SmallVector<mlir::Value> rowAddress(const Sequence &sequence,
-                                            mlir::Value row);
+  llvm::SmallVector<mlir::Value>
+  rowAddress(const Sequence &sequence, mlir::Value kvHead, mlir::Value row);
   KeyRange visible(const Sequence &sequence, mlir::Value query);
   /// A row such that no row before it sees key `key`.
   mlir::Value firstRowToSee(const Sequence &sequence, mlir::Value key);
 
-  /// Temporaries of a block of rows, the first of which is row `first` of the
-  /// sequence.
+  /// Temporaries of `count` rows of a head, the first of which is row `first`
+  /// of the sequence and row `base` of the memory.
   struct Rows {
-    mlir::Value first, count;
+    mlir::Value kvHead, first, count, base;
     /// The queries, scaled; scores, then weights.
     mlir::Value queries, scores;
     int64_t queryStride, scoreStride;
-    /// From `stateAt` on: weighted sums, then the maximum and the sum of the
-    /// weights of each row. `factor`: what is due to the sums so far.
-    mlir::Value state, stateAt, factor;
-    int64_t sumStride, maximumAt, totalAt;
-
-    int64_t stateSize() const { return 2 * totalAt - maximumAt; }
+    /// From `stateAt` on, for each row: weighted sums, the maximum of the
+    /// scores, and the sum of the weights.
+    mlir::Value state, stateAt;
+    int64_t sumStride, stateStride;
+    /// What is due to the sums so far.
+    mlir::Value factor;
   };
   /// The sizes, without memory.
-  Rows describeRows(int64_t rows, int64_t keys);
+  Rows describeRows(int64_t keys);
   /// Without `state`, which may be part of other memory.
   Rows allocateRows(int64_t rows, int64_t keys);
   /// Copies the queries, and starts their sums; rows up to the next multiple of
   /// `padding` are zero. Sinks count where `withSinks` holds, or is null.
   void startRows(const Rows &rows, const Sequence &sequence, int64_t padding,
                  mlir::Value withSinks = nullptr);
+  mlir::Value queryAt(const Rows &rows, mlir::Value row);
+  mlir::Value scoreAt(const Rows &rows, mlir::Value row);
+  mlir::Value factorAt(const Rows &rows, mlir::Value row);
   mlir::Value sumAt(const Rows &rows, mlir::Value row);
   mlir::Value maximumAt(const Rows &rows, mlir::Value row);
   mlir::Value totalAt(const Rows &rows, mlir::Value row);
@@ -130,7 +135,7 @@ public:
   /// `maximum`, or 0 while it is minus infinity.
   mlir::Value finiteOrZero(mlir::Value maximum);
   /// Writes `sums`, the registers of a row, over `total`; 0 over 0 is 0.
-  void finishRow(const Sequence &sequence, mlir::Value row,
+  void finishRow(const Sequence &sequence, mlir::Value kvHead, mlir::Value row,
                  llvm::ArrayRef<mlir::Value> sums, mlir::Value total);
   /// The same with what is in memory; `row` counts from `rows.first`.
   void finishRow(const Sequence &sequence, const Rows &rows, mlir::Value row);
@@ -139,25 +144,22 @@ public:
 
 private:
   mlir::Value addMask(mlir::Value scores, const Sequence &sequence,
-                      mlir::Value row, mlir::Value key, mlir::Value length);
+                      mlir::Value head, mlir::Value query, mlir::Value key,
+                      mlir::Value length);
 };
 
-/// Emits the computation for many rows: takes `blockRows` rows from `first` on,
-/// and packs keys and values block by block.
+/// Emits the computation for many rows of a head: takes `blockRows` rows from
+/// `first` on, and packs keys and values block by block.
 void emitRowBlock(AttentionBuilder &b, const Sequence &sequence,
-                  mlir::Value first);
+                  mlir::Value kvHead, mlir::Value first);
 
-/// Emits the computation for few rows, up to `fewRows`, where reading keys and
-/// values is what it costs: keys from `from` to `to`, without the division by
-/// the total. `getState` gives the memory for the state of rows, and where it
-/// begins.
-AttentionBuilder::Rows
-emitFewRows(AttentionBuilder &b, const Sequence &sequence, mlir::Value from,
-            mlir::Value to,
-            llvm::function_ref<std::pair<mlir::Value, mlir::Value>(
-                const AttentionBuilder::Rows &)>
-                getState,
-            mlir::Value withSinks = nullptr);
+/// Emits the computation for few rows, up to `fewRows` a head, of all heads,
+/// where reading keys and values is what it costs: keys from `from` to `to`,
+/// without the division by the total. The state is in `state` from `stateAt`
+/// on, head by head.
+void emitFewRows(AttentionBuilder &b, const Sequence &sequence,
+                 mlir::Value from, mlir::Value to, mlir::Value state,
+                 mlir::Value stateAt, mlir::Value withSinks = nullptr);
 
 } // namespace kvern
 

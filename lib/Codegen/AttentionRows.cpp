@@ -64,15 +64,15 @@ Value AttentionBuilder::getOffset(Value offsets, Value at, Value total) {
   return arith::MinUIOp::create(*this, offset, total);
 }
 
-Sequence AttentionBuilder::getSequence(Value batch, Value kvHead) {
+Sequence AttentionBuilder::getSequence(Value batch) {
   Sequence result;
   result.batch = batch;
-  result.kvHead = kvHead;
   if (!op.getQOffsets()) {
     result.queries = getSizes()[1];
     result.keys = getSizes()[2];
     auto rowsOf = [=](Value memory) {
-      return RowSource{memory, [=](Value row) -> SmallVector<Value> {
+      return RowSource{memory,
+                       [=](Value row, Value kvHead) -> SmallVector<Value> {
                          return {batch, row, kvHead};
                        }};
     };
@@ -92,7 +92,8 @@ Sequence AttentionBuilder::getSequence(Value batch, Value kvHead) {
   std::tie(firstKey, result.keys) =
       span(op.getKOffsets(), sizeOf(op.getK(), 0));
   auto rowsOf = [=](Value memory) {
-    return RowSource{memory, [=](Value row) -> SmallVector<Value> {
+    return RowSource{memory,
+                     [=](Value row, Value kvHead) -> SmallVector<Value> {
                        return {add(firstKey, row), kvHead};
                      }};
   };
@@ -101,14 +102,13 @@ Sequence AttentionBuilder::getSequence(Value batch, Value kvHead) {
   return result;
 }
 
-/// The query head of a row.
-static Value getHead(AttentionBuilder &b, const Sequence &sequence, Value row) {
-  return b.add(b.mul(sequence.kvHead, b.group), b.mod(row, b.group));
+Value AttentionBuilder::getHead(Value kvHead, Value row) {
+  return add(mul(kvHead, group), mod(row, group));
 }
 
 SmallVector<Value> AttentionBuilder::rowAddress(const Sequence &sequence,
-                                                Value row) {
-  Value query = div(row, group), head = getHead(*this, sequence, row);
+                                                Value kvHead, Value row) {
+  Value query = div(row, group), head = getHead(kvHead, row);
   if (sequence.firstQuery) {
     return {add(sequence.firstQuery, query), head};
   }
@@ -152,36 +152,43 @@ Value AttentionBuilder::firstRowToSee(const Sequence &sequence, Value key) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-AttentionBuilder::Rows AttentionBuilder::describeRows(int64_t count,
-                                                      int64_t keys) {
+AttentionBuilder::Rows AttentionBuilder::describeRows(int64_t keys) {
   // A line more than a power of two keeps rows in different cache sets.
   Rows rows;
   rows.queryStride = llvm::alignTo(depth, scorePadding()) + 16;
   rows.scoreStride = keys + 16;
   rows.sumStride = llvm::alignTo(valueDepth, lanes);
-  rows.maximumAt = count * rows.sumStride;
-  rows.totalAt = rows.maximumAt + llvm::alignTo(count, 16);
+  rows.stateStride = llvm::alignTo(rows.sumStride, 16) + 16;
+  rows.base = rows.stateAt = index(0);
   return rows;
 }
 
 AttentionBuilder::Rows AttentionBuilder::allocateRows(int64_t count,
                                                       int64_t keys) {
-  Rows rows = describeRows(count, keys);
+  Rows rows = describeRows(keys);
   rows.queries = allocate(count * rows.queryStride);
   rows.scores = allocate(count * rows.scoreStride);
   rows.factor = allocate(count);
-  rows.stateAt = index(0);
   return rows;
 }
 
+Value AttentionBuilder::queryAt(const Rows &rows, Value row) {
+  return mul(add(rows.base, row), rows.queryStride);
+}
+Value AttentionBuilder::scoreAt(const Rows &rows, Value row) {
+  return mul(add(rows.base, row), rows.scoreStride);
+}
+Value AttentionBuilder::factorAt(const Rows &rows, Value row) {
+  return add(rows.base, row);
+}
 Value AttentionBuilder::sumAt(const Rows &rows, Value row) {
-  return add(rows.stateAt, mul(row, rows.sumStride));
+  return add(rows.stateAt, mul(add(rows.base, row), rows.stateStride));
 }
 Value AttentionBuilder::maximumAt(const Rows &rows, Value row) {
-  return add(rows.stateAt, add(row, rows.maximumAt));
+  return add(sumAt(rows, row), rows.sumStride);
 }
 Value AttentionBuilder::totalAt(const Rows &rows, Value row) {
-  return add(rows.stateAt, add(row, rows.totalAt));
+  return add(sumAt(rows, row), rows.sumStride + 1);
 }
 
 void AttentionBuilder::startRows(const Rows &rows, const Sequence &sequence,
@@ -193,8 +200,8 @@ void AttentionBuilder::startRows(const Rows &rows, const Sequence &sequence,
   Value lowest = constant(-kInfinity), none = constant(0.0);
   loop(index(0), rows.count, 1, [&](Value row) {
     Value source = add(rows.first, row);
-    SmallVector<Value> address = rowAddress(sequence, source);
-    Value at = mul(row, rows.queryStride);
+    SmallVector<Value> address = rowAddress(sequence, rows.kvHead, source);
+    Value at = queryAt(rows, row);
     forEachVector(depth, [&](Value column, int64_t length) {
       Value query = loadRow(op.getQ(), address, column, length);
       store(multiply(query, factor), rows.queries, add(at, column));
@@ -207,7 +214,7 @@ void AttentionBuilder::startRows(const Rows &rows, const Sequence &sequence,
     });
     Value maximum = lowest, total = none;
     if (op.getSinks()) {
-      Value sink = loadElement(op.getSinks(), getHead(*this, sequence, source));
+      Value sink = loadElement(op.getSinks(), getHead(rows.kvHead, source));
       maximum = multiply(sink, constant(kLog2E));
       total = constant(1.0);
       if (withSinks) {
@@ -221,9 +228,9 @@ void AttentionBuilder::startRows(const Rows &rows, const Sequence &sequence,
   // What rows beyond yield is not used, but computed.
   loop(rows.count, roundUp(rows.count, padding), 1, [&](Value row) {
     loop(index(0), index(rows.queryStride - 16), lanes, [&](Value column) {
-      store(zero, rows.queries, add(mul(row, rows.queryStride), column));
+      store(zero, rows.queries, add(queryAt(rows, row), column));
     });
-    store(none, rows.factor, row);
+    store(none, rows.factor, factorAt(rows, row));
   });
 }
 
@@ -256,11 +263,11 @@ Value AttentionBuilder::isPlain(const Rows &rows, const Sequence &sequence,
 
 /// `scores` + mask of `length` keys from `key` on, or more if the machine does.
 Value AttentionBuilder::addMask(Value scores, const Sequence &sequence,
-                                Value row, Value key, Value length) {
+                                Value head, Value query, Value key,
+                                Value length) {
   Value mask = op.getMask();
   ArrayRef<int64_t> shape = cast<ShapedType>(mask.getType()).getShape();
-  SmallVector<Value> indices{sequence.batch, getHead(*this, sequence, row),
-                             div(row, group), key};
+  SmallVector<Value> indices{sequence.batch, head, query, key};
   indices.erase(indices.begin(), indices.end() - shape.size());
   for (auto [at, size] : llvm::zip(indices, shape)) {
     at = size == 1 ? index(0) : at;
@@ -282,13 +289,14 @@ Value AttentionBuilder::addMask(Value scores, const Sequence &sequence,
 void AttentionBuilder::softmaxRow(const Rows &rows, const Sequence &sequence,
                                   Value row, Value firstKey, Value count,
                                   bool plain) {
-  Value at = mul(row, rows.scoreStride);
+  Value at = scoreAt(rows, row);
   Value end = roundUp(count, scorePadding());
   Value lowest = splat(-kInfinity);
   std::function<Value(Value, Value)> prepare;
   if (!plain) {
     Value source = add(rows.first, row);
-    KeyRange range = visible(sequence, div(source, group));
+    Value query = div(source, group), head = getHead(rows.kvHead, source);
+    KeyRange range = visible(sequence, query);
     auto integers = VectorType::get(lanes, getI32Type());
     auto splatIndex = [&](Value value) -> Value {
       Value cast = arith::IndexCastOp::create(*this, getI32Type(), value);
@@ -306,7 +314,7 @@ void AttentionBuilder::softmaxRow(const Rows &rows, const Sequence &sequence,
                           splat(softcap * kLog2E));
       }
       if (op.getMask()) {
-        scores = addMask(scores, sequence, source, add(firstKey, key),
+        scores = addMask(scores, sequence, head, query, add(firstKey, key),
                          min(sub(count, key), index(lanes)));
       }
       Value number = arith::AddIOp::create(*this, splatIndex(key), iota);
@@ -360,7 +368,7 @@ void AttentionBuilder::softmaxRow(const Rows &rows, const Sequence &sequence,
   Value total = load(rows.state, totalAt(rows, row));
   store(multiplyAdd(total, factor, sum), rows.state, totalAt(rows, row));
   store(first(largest), rows.state, maximumAt(rows, row));
-  store(factor, rows.factor, row);
+  store(factor, rows.factor, factorAt(rows, row));
 }
 
 Value AttentionBuilder::finiteOrZero(Value maximum) {
@@ -386,8 +394,8 @@ void AttentionBuilder::storeResult(ArrayRef<Value> values,
   }
 }
 
-void AttentionBuilder::finishRow(const Sequence &sequence, Value row,
-                                 ArrayRef<Value> sums, Value total) {
+void AttentionBuilder::finishRow(const Sequence &sequence, Value kvHead,
+                                 Value row, ArrayRef<Value> sums, Value total) {
   Value zero = constant(0.0);
   Value nothing =
       arith::CmpFOp::create(*this, arith::CmpFPredicate::OEQ, total, zero);
@@ -397,7 +405,7 @@ void AttentionBuilder::finishRow(const Sequence &sequence, Value row,
   for (Value sum : sums) {
     values.push_back(multiply(sum, inverse));
   }
-  storeResult(values, rowAddress(sequence, row));
+  storeResult(values, rowAddress(sequence, kvHead, row));
 }
 
 void AttentionBuilder::finishRow(const Sequence &sequence, const Rows &rows,
@@ -406,6 +414,6 @@ void AttentionBuilder::finishRow(const Sequence &sequence, const Rows &rows,
   for (int64_t column = 0; column < valueDepth; column += lanes) {
     sums.push_back(loadVector(rows.state, add(sumAt(rows, row), column)));
   }
-  finishRow(sequence, add(rows.first, row), sums,
+  finishRow(sequence, rows.kvHead, add(rows.first, row), sums,
             load(rows.state, totalAt(rows, row)));
 }

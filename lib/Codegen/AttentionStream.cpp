@@ -2,92 +2,122 @@
 // Attention of few rows: keys and values are read once, as they are stored.
 //
 // For each block of keys:
-//   scores: the dot products of up to four rows with several keys at a time,
-//   one
-//     register of sums each, which are then added up lane by lane together
-//   weights = softmax of the scores
-//   sums = factor * sums + weights * values, for up to four rows and as many
-//     vectors of a value as there are registers for
+//   for each group of keys, as many as a register has lanes, and each head:
+//     scores: the dot products of up to four rows with several keys at a time,
+//     a register of sums each, which are then added up lane by lane together
+//   weights = softmax of the scores, sums = factor * sums
+//   for each group of keys and each head:
+//     sums = sums + weights * values, for up to four rows and as many vectors
+//     of a value as there are registers for
+// Heads are inside, so that keys and values are read in the order they lie in.
 #include "lib/Codegen/AttentionBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace kvern;
 
+using Rows = AttentionBuilder::Rows;
+
 namespace {
 class StreamEmitter {
 public:
-  StreamEmitter(AttentionBuilder &b, const Sequence &sequence,
-                const AttentionBuilder::Rows &rows)
-      : b(b), sequence(sequence), rows(rows), lanes(b.lanes),
-        tileRows(std::min<int64_t>(4, lanes)) {
-    whole = b.roundDown(rows.count, tileRows);
+  StreamEmitter(AttentionBuilder &b, const Sequence &sequence, Value state,
+                Value stateAt)
+      : b(b), sequence(sequence), lanes(b.lanes),
+        tileRows(std::min<int64_t>(4, lanes)),
+        all(b.allocateRows(b.heads / b.group * b.blocking.fewRows,
+                           b.blocking.streamedKeys)) {
+    all.state = state;
+    all.stateAt = stateAt;
+    all.first = b.index(0);
+    all.count = b.countRows(sequence);
+    whole = b.roundDown(all.count, tileRows);
   }
 
-  void emit(Value from, Value to);
+  void emit(Value from, Value to, Value withSinks);
 
 private:
-  void emitScores();
-  void emitScoreTile(Value row, int64_t height, Value key);
-  void emitWeights();
-  void emitSums();
-  void emitSumTile(Value row, int64_t height, int64_t column, int64_t vectors);
-  /// Calls `body` for the tiles of rows, with their size.
+  void emitScores(const Rows &rows, Value group);
+  void emitScoreTile(const Rows &rows, Value row, int64_t height, Value key);
+  void emitWeights(const Rows &rows);
+  void rescale(const Rows &rows, Value row);
+  void emitSums(const Rows &rows, Value group);
+  void emitSumTile(const Rows &rows, Value row, int64_t height, int64_t column,
+                   int64_t vectors, Value group);
+
+  void forEachHead(llvm::function_ref<void(const Rows &)> body);
+  /// Calls `body` for the tiles of rows of a head, with their size.
   void forEachTile(llvm::function_ref<void(Value, int64_t)> body);
 
   AttentionBuilder &b;
   const Sequence &sequence;
-  const AttentionBuilder::Rows &rows;
   const int64_t lanes, tileRows;
-  /// Rows in large tiles.
+  /// The rows of all heads, one after the other.
+  Rows all;
+  /// Rows of a head in large tiles.
   Value whole;
   /// The block of keys.
   Value firstKey, count;
 };
 } // namespace
 
-void StreamEmitter::forEachTile(llvm::function_ref<void(Value, int64_t)> body) {
-  b.loop(b.index(0), whole, tileRows, [&](Value row) { body(row, tileRows); });
-  b.loop(whole, rows.count, 1, [&](Value row) { body(row, 1); });
+void StreamEmitter::forEachHead(llvm::function_ref<void(const Rows &)> body) {
+  b.loop(b.index(0), b.countHeads(), 1, [&](Value kvHead) {
+    Rows rows = all;
+    rows.kvHead = kvHead;
+    rows.base = b.mul(kvHead, all.count);
+    body(rows);
+  });
 }
 
-void StreamEmitter::emit(Value from, Value to) {
+void StreamEmitter::forEachTile(llvm::function_ref<void(Value, int64_t)> body) {
+  b.loop(b.index(0), whole, tileRows, [&](Value row) { body(row, tileRows); });
+  b.loop(whole, all.count, 1, [&](Value row) { body(row, 1); });
+}
+
+void StreamEmitter::emit(Value from, Value to, Value withSinks) {
+  forEachHead([&](const Rows &rows) {
+    b.startRows(rows, sequence, /*padding=*/1, withSinks);
+  });
   int64_t block = b.blocking.streamedKeys;
   b.loop(from, to, block, [&](Value key) {
     firstKey = key;
     count = b.min(b.sub(to, key), b.index(block));
-    emitScores();
-    emitWeights();
-    emitSums();
-  });
-}
-
-void StreamEmitter::emitScores() {
-  b.loop(b.index(0), count, lanes, [&](Value group) {
-    forEachTile([&](Value row, int64_t height) {
-      b.loop(group, b.add(group, lanes), lanes / height,
-             [&](Value key) { emitScoreTile(row, height, key); });
+    b.loop(b.index(0), count, lanes, [&](Value group) {
+      forEachHead([&](const Rows &rows) { emitScores(rows, group); });
+    });
+    forEachHead([&](const Rows &rows) { emitWeights(rows); });
+    b.loop(b.index(0), count, lanes, [&](Value group) {
+      forEachHead([&](const Rows &rows) { emitSums(rows, group); });
     });
   });
 }
 
+void StreamEmitter::emitScores(const Rows &rows, Value group) {
+  forEachTile([&](Value row, int64_t height) {
+    b.loop(group, b.add(group, lanes), lanes / height,
+           [&](Value key) { emitScoreTile(rows, row, height, key); });
+  });
+}
+
 /// `height` rows with as many keys as give a register of scores.
-void StreamEmitter::emitScoreTile(Value row, int64_t height, Value key) {
+void StreamEmitter::emitScoreTile(const Rows &rows, Value row, int64_t height,
+                                  Value key) {
   int64_t width = lanes / height;
   Value last = b.add(count, -1);
   SmallVector<SmallVector<Value>> addresses;
   for (int64_t i = 0; i < width; ++i) {
     // Past the last key, the last one again: its scores are masked.
     Value place = b.min(b.add(key, i), last);
-    addresses.push_back(sequence.k.address(b.add(firstKey, place)));
+    addresses.push_back(
+        sequence.k.address(b.add(firstKey, place), rows.kvHead));
   }
   auto step = [&](Value column, int64_t length, ValueRange carried) {
     SmallVector<Value> sums(carried), queries;
     for (int64_t r = 0; r < height; ++r) {
-      Value at = b.mul(b.add(row, r), rows.queryStride);
+      Value at = b.queryAt(rows, b.add(row, r));
       queries.push_back(b.loadVector(rows.queries, b.add(at, column)));
     }
     for (int64_t i = 0; i < width; ++i) {
@@ -116,12 +146,11 @@ void StreamEmitter::emitScoreTile(Value row, int64_t height, Value key) {
           b, scores, ArrayRef<int64_t>{r * width}, ArrayRef<int64_t>{width},
           ArrayRef<int64_t>{1});
     }
-    Value at = b.mul(b.add(row, r), rows.scoreStride);
-    b.store(part, rows.scores, b.add(at, key));
+    b.store(part, rows.scores, b.add(b.scoreAt(rows, b.add(row, r)), key));
   }
 }
 
-void StreamEmitter::emitWeights() {
+void StreamEmitter::emitWeights(const Rows &rows) {
   b.loop(b.index(0), rows.count, 1, [&](Value row) {
     auto softmax = [&](bool plain) {
       b.softmaxRow(rows, sequence, row, firstKey, count, plain);
@@ -132,41 +161,57 @@ void StreamEmitter::emitWeights() {
     } else {
       b.when(plain, [&] { softmax(true); }, [&] { softmax(false); });
     }
+    rescale(rows, row);
   });
 }
 
-void StreamEmitter::emitSums() {
+/// The sums are in memory; most blocks do not raise the maximum.
+void StreamEmitter::rescale(const Rows &rows, Value row) {
+  Value factor = b.load(rows.factor, b.factorAt(rows, row));
+  Value changes = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, factor,
+                                        b.constant(1.0));
+  b.when(changes, [&] {
+    Value by = b.splat(factor);
+    b.loop(b.index(0), b.index(rows.sumStride), lanes, [&](Value column) {
+      Value at = b.add(b.sumAt(rows, row), column);
+      b.store(b.multiply(b.loadVector(rows.state, at), by), rows.state, at);
+    });
+  });
+}
+
+void StreamEmitter::emitSums(const Rows &rows, Value group) {
   int64_t vectors = rows.sumStride / lanes;
   forEachTile([&](Value row, int64_t height) {
     int64_t most = b.blocking.accumulators / height;
     for (int64_t first = 0; first < vectors; first += most) {
-      emitSumTile(row, height, first * lanes, std::min(most, vectors - first));
+      emitSumTile(rows, row, height, first * lanes,
+                  std::min(most, vectors - first), group);
     }
   });
 }
 
-void StreamEmitter::emitSumTile(Value row, int64_t height, int64_t column,
-                                int64_t vectors) {
+void StreamEmitter::emitSumTile(const Rows &rows, Value row, int64_t height,
+                                int64_t column, int64_t vectors, Value group) {
   SmallVector<Value> sums, places;
   for (int64_t r = 0; r < height; ++r) {
     Value at = b.add(b.sumAt(rows, b.add(row, r)), column);
-    Value factor = b.splat(b.load(rows.factor, b.add(row, r)));
     for (int64_t v = 0; v < vectors; ++v) {
       places.push_back(b.add(at, v * lanes));
-      sums.push_back(
-          b.multiply(factor, b.loadVector(rows.state, places.back())));
+      sums.push_back(b.loadVector(rows.state, places.back()));
     }
   }
-  sums = b.loop(b.index(0), count, 1, sums, [&](Value key, ValueRange carried) {
+  Value end = b.min(b.add(group, lanes), count);
+  sums = b.loop(group, end, 1, sums, [&](Value key, ValueRange carried) {
     SmallVector<Value> next(carried), loaded;
-    SmallVector<Value> address = sequence.v.address(b.add(firstKey, key));
+    SmallVector<Value> address =
+        sequence.v.address(b.add(firstKey, key), rows.kvHead);
     for (int64_t v = 0; v < vectors; ++v) {
       int64_t from = column + v * lanes;
       loaded.push_back(b.loadRow(sequence.v.memory, address, b.index(from),
                                  std::min(lanes, b.valueDepth - from)));
     }
     for (int64_t r = 0; r < height; ++r) {
-      Value at = b.mul(b.add(row, r), rows.scoreStride);
+      Value at = b.scoreAt(rows, b.add(row, r));
       Value weight = b.splat(b.load(rows.scores, b.add(at, key)));
       for (int64_t v = 0; v < vectors; ++v) {
         Value &sum = next[r * vectors + v];
@@ -180,20 +225,11 @@ void StreamEmitter::emitSumTile(Value row, int64_t height, int64_t column,
   }
 }
 
-AttentionBuilder::Rows kvern::emitFewRows(
-    AttentionBuilder &b, const Sequence &sequence, Value from, Value to,
-    llvm::function_ref<std::pair<Value, Value>(const AttentionBuilder::Rows &)>
-        getState,
-    Value withSinks) {
-  AttentionBuilder::Rows rows =
-      b.allocateRows(b.blocking.fewRows, b.blocking.streamedKeys);
-  rows.first = b.index(0);
-  rows.count = b.countRows(sequence);
-  std::tie(rows.state, rows.stateAt) = getState(rows);
-  b.startRows(rows, sequence, /*padding=*/1, withSinks);
-  Value last = b.div(b.add(rows.count, -1), b.group);
+void kvern::emitFewRows(AttentionBuilder &b, const Sequence &sequence,
+                        Value from, Value to, Value state, Value stateAt,
+                        Value withSinks) {
+  Value last = b.div(b.add(b.countRows(sequence), -1), b.group);
   from = b.max(from, b.visible(sequence, b.index(0)).from);
   to = b.min(to, b.visible(sequence, last).to);
-  StreamEmitter(b, sequence, rows).emit(from, to);
-  return rows;
+  StreamEmitter(b, sequence, state, stateAt).emit(from, to, withSinks);
 }

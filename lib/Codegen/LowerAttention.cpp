@@ -18,49 +18,46 @@ namespace kvern {
 using namespace mlir;
 using namespace kvern;
 
-/// Few rows in chunks of keys, which run in parallel; then, row by row, the
+/// Few rows in chunks of keys, which run in parallel; then, head by head, the
 /// chunks are combined in their order: with m the largest maximum, the result
 /// is sum(2^(m_c - m) sums_c) / sum(2^(m_c - m) total_c).
 static void emitChunks(AttentionBuilder &b) {
   const AttentionBlocking &blocking = b.blocking;
-  Value batch = b.getSizes()[0], keys = b.getSizes()[2];
+  SmallVector<Value> sizes = b.getSizes();
   Value chunks =
-      b.max(b.div(b.add(keys, blocking.chunkKeys - 1), blocking.chunkKeys),
+      b.max(b.div(b.add(sizes[2], blocking.chunkKeys - 1), blocking.chunkKeys),
             b.index(1));
-  Value kvHeads = b.index(b.heads / b.group);
-  AttentionBuilder::Rows layout =
-      b.describeRows(blocking.fewRows, blocking.streamedKeys);
-  int64_t stateSize = layout.stateSize();
-  Value states = b.mul(b.mul(b.mul(batch, kvHeads), chunks), stateSize);
-  Value state = b.allocate(states);
-  auto stateOf = [&](ValueRange ids, Value chunk) {
-    Value place = b.add(b.mul(ids[0], kvHeads), ids[1]);
-    return b.mul(b.add(b.mul(place, chunks), chunk), stateSize);
+  AttentionBuilder::Rows layout = b.describeRows(blocking.streamedKeys);
+  Value rowCount = b.mul(sizes[1], b.group);
+  Value stateSize = b.mul(rowCount, b.heads / b.group * layout.stateStride);
+  // Nothing for many rows, which do not get here.
+  Value many = b.less(b.index(blocking.fewRows), rowCount);
+  Value states = b.mul(b.mul(sizes[0], chunks), stateSize);
+  Value state =
+      b.allocate(b.createOrFold<arith::SelectOp>(many, b.index(0), states));
+  auto stateOf = [&](Value batch, Value chunk) {
+    return b.mul(b.add(b.mul(batch, chunks), chunk), stateSize);
   };
 
-  b.parallel({batch, kvHeads, chunks}, [&](ValueRange ids) {
-    Sequence sequence = b.getSequence(ids[0], ids[1]);
-    Value from = b.mul(ids[2], blocking.chunkKeys);
+  b.parallel({sizes[0], chunks}, [&](ValueRange ids) {
+    Value from = b.mul(ids[1], blocking.chunkKeys);
     Value withSinks = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
-                                                    ids[2], b.index(0));
-    emitFewRows(
-        b, sequence, from, b.add(from, blocking.chunkKeys),
-        [&](const AttentionBuilder::Rows &) {
-          return std::make_pair(state, stateOf(ids, ids[2]));
-        },
-        withSinks);
+                                                    ids[1], b.index(0));
+    emitFewRows(b, b.getSequence(ids[0]), from, b.add(from, blocking.chunkKeys),
+                state, stateOf(ids[0], ids[1]), withSinks);
   });
 
-  b.parallel({batch, kvHeads}, [&](ValueRange ids) {
-    Sequence sequence = b.getSequence(ids[0], ids[1]);
+  b.parallel({sizes[0], b.countHeads()}, [&](ValueRange ids) {
+    Sequence sequence = b.getSequence(ids[0]);
     auto rowsOf = [&](Value chunk) {
       AttentionBuilder::Rows rows = layout;
+      rows.base = b.mul(ids[1], rowCount);
       rows.state = state;
-      rows.stateAt = stateOf(ids, chunk);
+      rows.stateAt = stateOf(ids[0], chunk);
       return rows;
     };
     Value zero = b.index(0), one = b.index(1);
-    b.loop(zero, b.countRows(sequence), 1, [&](Value row) {
+    b.loop(zero, rowCount, 1, [&](Value row) {
       auto maximumOf = [&](Value chunk) {
         return b.load(state, b.maximumAt(rowsOf(chunk), row));
       };
@@ -89,66 +86,70 @@ static void emitChunks(AttentionBuilder &b) {
             return next;
           });
       Value total = carried.pop_back_val();
-      b.finishRow(sequence, row, carried, total);
+      b.finishRow(sequence, ids[1], row, carried, total);
     });
   });
 }
 
 /// The number of rows is tested at run time if it has to be.
 static void emitBatched(AttentionBuilder &b) {
-  Value batch = b.getSizes()[0], kvHeads = b.index(b.heads / b.group);
-  Value count = b.mul(b.getSizes()[1], b.group);
+  SmallVector<Value> sizes = b.getSizes();
+  Value rows = b.mul(sizes[1], b.group);
   b.when(
-      b.less(b.index(b.blocking.fewRows), count),
+      b.less(b.index(b.blocking.fewRows), rows),
       [&] {
         int64_t size = b.blocking.blockRows;
-        Value blocks = b.div(b.add(count, size - 1), size);
-        b.parallel({batch, kvHeads, blocks}, [&](ValueRange ids) {
-          Sequence sequence = b.getSequence(ids[0], ids[1]);
-          emitRowBlock(b, sequence, b.mul(ids[2], size));
+        Value blocks = b.div(b.add(rows, size - 1), size);
+        b.parallel({sizes[0], b.countHeads(), blocks}, [&](ValueRange ids) {
+          emitRowBlock(b, b.getSequence(ids[0]), ids[1], b.mul(ids[2], size));
         });
       },
       [&] { emitChunks(b); });
 }
 
+/// Sequences of few rows, all heads of each; then those of many, head by head.
 static void emitRagged(AttentionBuilder &b) {
   Value offsets = b.op.getQOffsets();
   Value total = b.sizeOf(b.op.getQ(), 0);
   Value count = b.add(b.sizeOf(offsets, 0), -1);
-  b.parallel({count, b.index(b.heads / b.group)}, [&](ValueRange ids) {
-    Sequence sequence = b.getSequence(ids[0], ids[1]);
-    Value rows = b.countRows(sequence);
-    b.when(
-        b.less(b.index(b.blocking.fewRows), rows),
-        [&] {
-          b.loop(b.index(0), rows, b.blocking.blockRows,
-                 [&](Value first) { emitRowBlock(b, sequence, first); });
-        },
-        [&] {
-          AttentionBuilder::Rows few = emitFewRows(
-              b, sequence, b.index(0), sequence.keys,
-              [&](const AttentionBuilder::Rows &rows) {
-                return std::make_pair(b.allocate(b.index(rows.stateSize())),
-                                      b.index(0));
-              });
-          b.loop(b.index(0), rows, 1,
-                 [&](Value row) { b.finishRow(sequence, few, row); });
-        });
+  Value few = b.index(b.blocking.fewRows), many = b.add(few, 1);
+  b.parallel({count}, [&](ValueRange ids) {
+    Sequence sequence = b.getSequence(ids[0]);
+    Value rowCount = b.countRows(sequence);
+    AttentionBuilder::Rows rows = b.describeRows(b.blocking.streamedKeys);
+    rows.state =
+        b.allocate(b.heads / b.group * b.blocking.fewRows * rows.stateStride);
+    rows.first = b.index(0);
+    b.when(b.less(rowCount, many), [&] {
+      emitFewRows(b, sequence, b.index(0), sequence.keys, rows.state,
+                  b.index(0));
+      b.loop(b.index(0), b.countHeads(), 1, [&](Value kvHead) {
+        rows.kvHead = kvHead;
+        rows.base = b.mul(kvHead, rowCount);
+        b.loop(b.index(0), rowCount, 1,
+               [&](Value row) { b.finishRow(sequence, rows, row); });
+      });
+    });
+  });
+  b.parallel({count, b.countHeads()}, [&](ValueRange ids) {
+    Sequence sequence = b.getSequence(ids[0]);
+    Value rowCount = b.countRows(sequence);
+    b.when(b.less(few, rowCount), [&] {
+      b.loop(b.index(0), rowCount, b.blocking.blockRows,
+             [&](Value first) { emitRowBlock(b, sequence, ids[1], first); });
+    });
   });
   // Rows of no sequence.
-  auto bound = [&](Value at) -> Value {
-    return b.getOffset(offsets, at, total);
-  };
+  SmallVector<Value> none(llvm::divideCeil(b.valueDepth, b.lanes),
+                          b.splat(0.0));
   auto clear = [&](Value from, Value to) {
-    SmallVector<Value> none(llvm::divideCeil(b.valueDepth, b.lanes),
-                            b.splat(0.0));
     b.loop(from, to, 1, [&](Value row) {
       b.loop(b.index(0), b.index(b.heads), 1,
              [&](Value head) { b.storeResult(none, {row, head}); });
     });
   };
-  clear(b.index(0), bound(b.index(0)));
-  clear(bound(count), total);
+  clear(b.index(0), b.getOffset(offsets, b.index(0), total));
+  clear(b.getOffset(offsets, count, total), total);
 }
 
 namespace {

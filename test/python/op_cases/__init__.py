@@ -6,6 +6,7 @@ from __future__ import annotations
 from types import ModuleType
 
 from op_cases import (
+    attention,
     buffer,
     constant,
     contraction,
@@ -24,6 +25,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     elementwise_binary,
     reduction,
     contraction,
+    attention,
     convolution,
     pooling,
     norm,
