@@ -3,7 +3,7 @@
 //
 // For each outermost scf.forall of a kernel:
 //   1. iterations are counted, and `grain` of them become a task: enough work
-//      to pay for a thread's attention, by the sizes alone, so that a task
+//      to pay for a thread's attention. The sizes alone decide, so that a task
 //      computes the same whatever the number of threads;
 //   2. what the body uses is captured: constants and views are made anew in the
 //      function, so that its memory arguments are whole buffers, apart from each
@@ -36,6 +36,9 @@ using namespace mlir;
 using namespace kvern;
 
 static constexpr int64_t kAlignment = 64;
+/// Tasks that a loop becomes, as long as each is between the least work of a
+/// task and so many times that.
+static constexpr int64_t kTasks = 64, kLarge = 16;
 
 namespace {
 /// Arithmetic on sizes that are not negative.
@@ -119,7 +122,14 @@ bool Outliner::plan() {
   OpBuilder atEntry = OpBuilder::atBlockBegin(&entry);
   EntrySizes sizes(entry, atEntry);
   Value work = estimateWork(*loop.getBody(), sizes, atEntry);
-  grain = b.ceilDiv(b.index(taskWork), b.max(work, b.index(1)));
+  work = b.max(work, b.index(1));
+  // Many threads get several tasks each, and large ones where there is enough.
+  int64_t most = taskWork * kLarge;
+  Value share = b.div(b.mul(work, count), b.index(kTasks));
+  share = b.min(b.max(share, b.index(taskWork)), b.index(most));
+  std::optional<int64_t> knownWork = getConstantIntValue(work);
+  grain = knownWork && *knownWork >= most ? b.index(1)
+                                          : b.ceilDiv(share, work);
   tasks = b.ceilDiv(count, grain);
   std::optional<int64_t> known = getConstantIntValue(tasks);
   return !known || *known > 1;

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: kvern-opt %s -split-input-file -kvern-outline-parallel=task-work=1000 -canonicalize -cse | FileCheck %s
 
-// An iteration counts 2 * 100 operations, so 5 iterations are a task. The view
-// is made anew in the function; the temporary is a block for each worker.
+// An iteration counts 204 operations, and tasks get 1000 to 16000. The view is
+// made anew in the function; the temporary is a block for each worker.
 // CHECK-LABEL: func.func @rows
 //  CHECK-SAME:   (%[[X:.*]]: memref<?x100xf32>, %[[N:.*]]: index)
-//       CHECK:   arith.addi %{{.*}}, %c4
-//       CHECK:   %[[TASKS:.*]] = arith.divui %{{.*}}, %c5
+//       CHECK:   %[[WORK:.*]] = arith.muli %{{.*}}, %c204
+//       CHECK:   %[[SHARE:.*]] = arith.divui %[[WORK]], %c64
+//       CHECK:   %[[LEAST:.*]] = arith.maxsi %[[SHARE]], %c1000
+//       CHECK:   arith.minsi %[[LEAST]], %c16000
+//       CHECK:   %[[GRAIN:.*]] = arith.divui %{{.*}}, %c204
+//       CHECK:   %[[TASKS:.*]] = arith.divui %{{.*}}, %[[GRAIN]]
 //       CHECK:   %[[WORKERS:.*]] = kvern.host.workers
 //       CHECK:   %[[BYTES:.*]] = arith.muli %[[WORKERS]], %c448
 //       CHECK:   %[[MEMORY:.*]] = memref.alloc(%[[BYTES]]) {alignment = 64 : i64} : memref<?xi8>
@@ -100,19 +104,19 @@ func.func @small(%x: memref<10x4xf32>) attributes {kvern.kernel} {
 
 // A task is known to be one tile: no loop in it.
 // CHECK-LABEL: func.func @large
-//       CHECK: func.func private @large_loop0(%[[X:.*]]: memref<?x4096xf32>, {{.*}}, %[[TASK:[a-z0-9]*]]: index, %{{[a-z0-9]*}}: index)
+//       CHECK: func.func private @large_loop0(%[[X:.*]]: memref<?x8192xf32>, {{.*}}, %[[TASK:[a-z0-9]*]]: index, %{{[a-z0-9]*}}: index)
 //       CHECK:   scf.for
 //       CHECK:     memref.load %[[X]][%[[TASK]], %{{.*}}]
 //       CHECK:   return
-func.func @large(%x: memref<?x4096xf32>, %n: index) attributes {kvern.kernel} {
+func.func @large(%x: memref<?x8192xf32>, %n: index) attributes {kvern.kernel} {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  %c4096 = arith.constant 4096 : index
+  %c8192 = arith.constant 8192 : index
   scf.forall (%i) in (%n) {
-    scf.for %j = %c0 to %c4096 step %c1 {
-      %0 = memref.load %x[%i, %j] : memref<?x4096xf32>
+    scf.for %j = %c0 to %c8192 step %c1 {
+      %0 = memref.load %x[%i, %j] : memref<?x8192xf32>
       %1 = arith.addf %0, %0 : f32
-      memref.store %1, %x[%i, %j] : memref<?x4096xf32>
+      memref.store %1, %x[%i, %j] : memref<?x8192xf32>
     }
   }
   return
