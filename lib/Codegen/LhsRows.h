@@ -46,9 +46,6 @@ private:
   Span rows, depth;
 };
 
-/// Elements of the summed axis in a turn of a register tile's loop.
-inline constexpr int64_t kTileUnroll = 4;
-
 } // namespace kvern
 
 #endif // KVERN_LIB_CODEGEN_LHSROWS_H

@@ -193,29 +193,33 @@ void PackedEmitter::packRhsByElements(Span columns, Span depth, Value panel,
 void PackedEmitter::emitTiles(Span rows, Span columns, Span depth) {
   b.loop(b.index(0), columns.size, width, [&](Value panel) {
     Value rhsAt = b.mul(panel, panelDepth(b.blocking));
-    forEachRowTile(b, rows.size, [&](int64_t tileRows, Value row, bool exact) {
-      bool largest = tileRows == b.blocking.tileRows && exact;
-      TileShape shape{tileRows, 1, vectors,
-                      largest ? kTileUnroll : kTileUnroll / 2,
-                      /*padded=*/true};
-      auto left = [&](int64_t i, Value k) {
-        return lhs.load(row, i, k, /*clamped=*/!exact && i == tileRows - 1);
-      };
-      auto right = [&](int64_t, int64_t v, Value k) -> Value {
-        Value at = b.add(b.add(rhsAt, b.mul(k, width)), v * lanes);
-        return vector::LoadOp::create(b, b.vector, rhsMemory, at);
-      };
-      TileOperands operands{left, right, nullptr};
-      SmallVector<Value> sums = emitTileSums(b, shape, depth.size, operands);
-      TileOutput output;
-      output.row = b.add(rows.from, row);
-      output.column = b.add(columns.from, panel);
-      output.rowsLeft = exact ? Value() : b.sub(rows.size, row);
-      output.columnsLeft =
-          isMultiple(b.columns, width) ? Value() : b.sub(columns.size, panel);
-      output.first = b.overwrites ? b.less(depth.from, b.index(1)) : Value();
-      emitTileStore(b, shape, sums, output);
-    });
+    forEachRowTile(
+        b, rows.size, [&](int64_t tileRows, Value row, bool uncertain) {
+          TileShape shape{tileRows, 1, vectors,
+                          chooseUnroll(tileRows * vectors),
+                          /*padded=*/true};
+          auto left = [&](int64_t i, Value k) {
+            return lhs.load(row, i, k,
+                            /*clamped=*/uncertain && i == tileRows - 1);
+          };
+          auto right = [&](int64_t, int64_t v, Value k) -> Value {
+            Value at = b.add(b.add(rhsAt, b.mul(k, width)), v * lanes);
+            return vector::LoadOp::create(b, b.vector, rhsMemory, at);
+          };
+          TileOperands operands{left, right, nullptr};
+          SmallVector<Value> sums =
+              emitTileSums(b, shape, depth.size, operands);
+          TileOutput output;
+          output.row = b.add(rows.from, row);
+          output.column = b.add(columns.from, panel);
+          output.rowsLeft = uncertain ? b.sub(rows.size, row) : Value();
+          output.columnsLeft = isMultiple(b.columns, width)
+                                   ? Value()
+                                   : b.sub(columns.size, panel);
+          output.first =
+              b.overwrites ? b.less(depth.from, b.index(1)) : Value();
+          emitTileStore(b, shape, sums, output);
+        });
   });
 }
 

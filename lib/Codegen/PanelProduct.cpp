@@ -50,12 +50,6 @@ private:
     return kAheadBytes * 8 /
            (width * getElementTypeOrSelf(type).getIntOrFloatBitWidth());
   }
-  /// Columns from the first of `panel`; null if all panels are full.
-  Value columnsLeft(Value panel) {
-    return isMultiple(b.columns, width) ? Value()
-                                        : b.sub(b.columns, b.mul(panel, width));
-  }
-
   ProductBuilder &b;
   AllocateScratch allocate;
   const int64_t width;
@@ -117,22 +111,29 @@ void PanelEmitter::emitFewRows() {
 }
 
 void PanelEmitter::emitStreams(LhsRows &lhs, int64_t rows, bool exact) {
-  auto emitGroup = [&](Value first, int64_t count) {
-    TileShape shape{rows, count, b.blocking.vectors,
-                    rows * count >= 4 ? kTileUnroll / 2 : kTileUnroll};
-    TileOperands operands;
+  int64_t count = streams(rows), vectors = b.blocking.vectors;
+  // Past the last panel, the last one again, and nothing is stored.
+  bool whole =
+      isMultiple(panels, count) || isMultiple(b.columns, width * count);
+  Value last = b.sub(panels, b.index(1));
+  b.loop(b.index(0), panels, count, [&](Value first) {
+    SmallVector<Value> group;
+    for (int64_t i = 0; i < count; ++i) {
+      Value panel = b.add(first, i);
+      group.push_back(whole || i == 0 ? panel : b.min(panel, last));
+    }
+    TileShape shape{rows, count, vectors, chooseUnroll(rows * count * vectors)};
     auto left = [&](int64_t row, Value k) {
       return lhs.load(b.index(0), row, k,
                       /*clamped=*/!exact && row == rows - 1);
     };
     auto right = [&](int64_t panel, int64_t v, Value k) {
-      return b.loadPanel(b.add(first, panel), k, v);
+      return b.loadPanel(group[panel], k, v);
     };
     auto prefetch = [&](Value k) {
       b.prefetchPanel(first, b.add(k, aheadRows()));
     };
-    operands.left = left;
-    operands.right = right;
+    TileOperands operands{left, right, nullptr};
     if (count == 1) {
       operands.prefetch = prefetch;
     }
@@ -141,17 +142,12 @@ void PanelEmitter::emitStreams(LhsRows &lhs, int64_t rows, bool exact) {
     output.row = b.index(0);
     output.column = b.mul(first, width);
     output.rowsLeft = exact ? Value() : b.rows;
-    output.columnsLeft = columnsLeft(first);
+    if (!whole || !isMultiple(b.columns, width)) {
+      output.columnsLeft = b.sub(b.columns, output.column);
+    }
     output.first = b.overwrites ? b.boolean(true) : Value();
     emitTileStore(b, shape, sums, output);
-  };
-  int64_t count = streams(rows);
-  Value done = b.roundDown(panels, count);
-  b.loop(b.index(0), done, count,
-         [&](Value panel) { emitGroup(panel, count); });
-  if (!isMultiple(panels, count)) {
-    b.loop(done, panels, 1, [&](Value panel) { emitGroup(panel, 1); });
-  }
+  });
 }
 
 /// What is read after this part of `panel`: the same rows of the next panel; at
@@ -196,29 +192,32 @@ void PanelEmitter::emitBlocks() {
 
 void PanelEmitter::emitPanel(LhsRows &lhs, Value panel, Span rows, Span depth,
                              PanelRow next) {
-  forEachRowTile(b, rows.size, [&](int64_t tileRows, Value row, bool exact) {
-    bool largest = tileRows == b.blocking.tileRows && exact;
-    TileShape shape{tileRows, 1, b.blocking.vectors,
-                    largest || tileRows <= 4 ? kTileUnroll : kTileUnroll / 2};
-    auto left = [&](int64_t i, Value k) {
-      return lhs.load(row, i, k, /*clamped=*/!exact && i == tileRows - 1);
-    };
-    auto right = [&](int64_t, int64_t v, Value k) {
-      return b.loadPanel(panel, b.add(depth.from, k), v);
-    };
-    auto prefetch = [&](Value k) {
-      b.prefetchPanel(next.panel, b.add(next.k, k));
-    };
-    TileOperands operands{left, right, prefetch};
-    SmallVector<Value> sums = emitTileSums(b, shape, depth.size, operands);
-    TileOutput output;
-    output.row = b.add(rows.from, row);
-    output.column = b.mul(panel, width);
-    output.rowsLeft = exact ? Value() : b.sub(rows.size, row);
-    output.columnsLeft = columnsLeft(panel);
-    output.first = b.overwrites ? b.less(depth.from, b.index(1)) : Value();
-    emitTileStore(b, shape, sums, output);
-  });
+  forEachRowTile(
+      b, rows.size, [&](int64_t tileRows, Value row, bool uncertain) {
+        int64_t vectors = b.blocking.vectors;
+        TileShape shape{tileRows, 1, vectors, chooseUnroll(tileRows * vectors)};
+        auto left = [&](int64_t i, Value k) {
+          return lhs.load(row, i, k,
+                          /*clamped=*/uncertain && i == tileRows - 1);
+        };
+        auto right = [&](int64_t, int64_t v, Value k) {
+          return b.loadPanel(panel, b.add(depth.from, k), v);
+        };
+        auto prefetch = [&](Value k) {
+          b.prefetchPanel(next.panel, b.add(next.k, k));
+        };
+        TileOperands operands{left, right, prefetch};
+        SmallVector<Value> sums = emitTileSums(b, shape, depth.size, operands);
+        TileOutput output;
+        output.row = b.add(rows.from, row);
+        output.column = b.mul(panel, width);
+        output.rowsLeft = uncertain ? b.sub(rows.size, row) : Value();
+        if (!isMultiple(b.columns, width)) {
+          output.columnsLeft = b.sub(b.columns, output.column);
+        }
+        output.first = b.overwrites ? b.less(depth.from, b.index(1)) : Value();
+        emitTileStore(b, shape, sums, output);
+      });
 }
 
 void kvern::emitPanelProduct(ProductBuilder &b, AllocateScratch allocate) {

@@ -77,7 +77,7 @@ void kvern::emitTileStore(ProductBuilder &b, TileShape shape,
   auto storeRows = [&](ArrayRef<Value> masks, ArrayRef<Value> oldMasks,
                        bool adds) {
     for (int64_t row = 0; row < shape.rows; ++row) {
-      if (output.rowsLeft && row >= shape.rows - output.uncertainRows) {
+      if (output.rowsLeft && row == shape.rows - 1) {
         b.when(b.less(b.index(row), output.rowsLeft),
                [&] { storeRow(row, masks, oldMasks, adds); });
       } else {
@@ -119,28 +119,41 @@ void kvern::emitTileStore(ProductBuilder &b, TileShape shape,
   }
 }
 
+int64_t kvern::chooseUnroll(int64_t vectorsOfSums) {
+  constexpr int64_t kBusy = 32;
+  int64_t unroll = kTileUnroll;
+  while (unroll > 1 && unroll * vectorsOfSums > kBusy) {
+    unroll /= 2;
+  }
+  return unroll;
+}
+
 void kvern::forEachRowTile(
     ProductBuilder &b, Value rows,
     llvm::function_ref<void(int64_t, Value, bool)> body) {
   int64_t tile = b.blocking.tileRows;
-  Value done = b.mul(b.createOrFold<arith::DivUIOp>(rows, b.index(tile)), tile);
-  std::optional<int64_t> known = getConstantIntValue(rows);
-  if (!known || *known >= tile) {
-    b.loop(b.index(0), done, tile,
-           [&](Value row) { body(tile, row, /*exact=*/true); });
-  }
-  if (known) {
-    if (int64_t left = *known % tile) {
-      body(left + left % 2, done, /*exact=*/left % 2 == 0);
+  if (std::optional<int64_t> known = getConstantIntValue(rows)) {
+    int64_t done = *known - *known % tile, left = *known - done;
+    if (done > 0) {
+      b.loop(b.index(0), b.index(done), tile,
+             [&](Value row) { body(tile, row, /*uncertain=*/false); });
+    }
+    if (left > 0) {
+      body(left + left % 2, b.index(done), /*uncertain=*/left % 2 != 0);
     }
     return;
   }
+  Value tiles = b.createOrFold<arith::DivUIOp>(b.add(rows, 1), b.index(tile));
+  Value done = b.mul(tiles, tile);
+  b.loop(b.index(0), done, tile,
+         [&](Value row) { body(tile, row, /*uncertain=*/true); });
   SmallVector<int64_t> cases;
-  for (int64_t half = 1; half <= tile / 2; ++half) {
+  for (int64_t half = 1; half < tile / 2; ++half) {
     cases.push_back(half);
   }
+  // By how many rows are left, of which there may be -1.
   Value halves =
-      b.createOrFold<arith::DivUIOp>(b.add(b.sub(rows, done), 1), b.index(2));
+      b.createOrFold<arith::DivUIOp>(b.sub(b.add(rows, 1), done), b.index(2));
   auto choice =
       scf::IndexSwitchOp::create(b, TypeRange(), halves, cases, cases.size());
   OpBuilder::InsertionGuard guard(b);
@@ -148,7 +161,7 @@ void kvern::forEachRowTile(
   scf::YieldOp::create(b);
   for (auto [half, region] : llvm::zip(cases, choice.getCaseRegions())) {
     b.setInsertionPointToStart(&region.emplaceBlock());
-    body(2 * half, done, /*exact=*/false);
+    body(2 * half, done, /*uncertain=*/true);
     scf::YieldOp::create(b);
   }
 }

@@ -12,6 +12,9 @@ struct Span {
   mlir::Value from, size;
 };
 
+/// The most elements of the summed axis in a turn of a tile's loop.
+inline constexpr int64_t kTileUnroll = 4;
+
 /// Rows and columns of the output that are summed in registers.
 struct TileShape {
   int64_t rows;
@@ -45,11 +48,9 @@ llvm::SmallVector<mlir::Value> emitTileSums(ProductBuilder &b, TileShape shape,
 struct TileOutput {
   /// The first row and column of the tile in the output.
   mlir::Value row, column;
-  /// Rows and columns that are left there. The tile stores no others; null if
-  /// it is known to fit.
+  /// Rows and columns that are left there; null if the tile is known to fit.
+  /// It has at most one row too many, which it does not store.
   mlir::Value rowsLeft, columnsLeft;
-  /// Rows at the end of the tile that may be too many, when `rowsLeft` is set.
-  int64_t uncertainRows = 1;
   /// Whether the output counts as zero; null if it never does.
   mlir::Value first;
 };
@@ -58,12 +59,16 @@ struct TileOutput {
 void emitTileStore(ProductBuilder &b, TileShape shape,
                    llvm::ArrayRef<mlir::Value> sums, const TileOutput &output);
 
+/// How often a tile's loop repeats its body, a power of two: as often as keeps
+/// the machine busy between two tests.
+int64_t chooseUnroll(int64_t vectorsOfSums);
+
 /// Calls `body` for register tiles that cover `rows` rows: tiles of
-/// `blocking.tileRows`, then at most one of an even number of rows, which may
-/// be one row more than there are. `exact` says that it is not.
+/// `blocking.tileRows`, then at most one of an even number of rows. A tile may
+/// have one row more than there are, if it is `uncertain`.
 void forEachRowTile(
     ProductBuilder &b, mlir::Value rows,
-    llvm::function_ref<void(int64_t tileRows, mlir::Value row, bool exact)>
+    llvm::function_ref<void(int64_t tileRows, mlir::Value row, bool uncertain)>
         body);
 
 /// Calls `body` for blocks of up to `block` elements.
