@@ -690,7 +690,6 @@ def test_session_options():
     assert InferenceSession(num_threads=1).devices == [CPU()]
     InferenceSession().gpu_profiling("off")
     for options in (
-        {"num_threads": 8},
         {"custom_extensions": "kernels.so"},
         {"precompiled_mefs": "x"},
         {"export_mefs": "x"},
