@@ -3,7 +3,10 @@
 
 #include "lib/Target/ObjectCode.h"
 
+#include "lib/Support/KernelModules.h"
+
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -23,7 +26,7 @@ static void initializeTargets() {
 }
 
 static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createMachine(const CpuTarget &target) {
+createMachine(const CpuTarget &target, bool isHost) {
   initializeTargets();
   llvm::Triple triple(target.triple);
   std::string error;
@@ -37,7 +40,8 @@ createMachine(const CpuTarget &target) {
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   std::unique_ptr<llvm::TargetMachine> machine(backend->createTargetMachine(
       triple, target.cpu, target.features, options, llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+      llvm::CodeModel::Small,
+      isHost ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
   if (!machine) {
     return llvm::createStringError("no code generator for " + target.triple);
   }
@@ -61,29 +65,72 @@ private:
 };
 } // namespace
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
+/// Small functions get all that pays for scalar loops, which LLVM vectorizes
+/// and unrolls.
+static constexpr llvm::StringLiteral smallPipeline =
+    "sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
+    "instcombine<no-verify-fixpoint>,loop(indvars,loop-deletion,"
+    "loop-unroll-full),gvn,loop-vectorize,loop-unroll<O3>,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,loop-mssa(licm)";
+
+/// Large ones are products and the like, written for whole registers: what is
+/// left is to fold the arithmetic on addresses and to move it out of loops.
+/// Scalar loops beside them are vectorized too.
+static constexpr llvm::StringLiteral largePipeline =
+    "sroa,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
+    "instcombine<no-verify-fixpoint>,loop-mssa(licm),gvn,loop-vectorize,"
+    "instcombine<no-verify-fixpoint>,simplifycfg";
+
+/// Code that runs once.
+static constexpr llvm::StringLiteral hostPipeline =
+    "sroa,early-cse<memssa>,simplifycfg";
+
+static llvm::StringRef choosePipeline(const llvm::Function &function,
+                                      bool isHost) {
+  if (isHost) {
+    return hostPipeline;
+  }
+  constexpr unsigned large = 1500;
+  bool usesVectors = llvm::any_of(
+      llvm::instructions(function), [](const llvm::Instruction &instruction) {
+        return instruction.getType()->isVectorTy();
+      });
+  return usesVectors && function.getInstructionCount() > large ? largePipeline
+                                                               : smallPipeline;
+}
+
+static llvm::Error optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                            bool isHost) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager sccs;
   llvm::ModuleAnalysisManager modules;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassBuilder builder(&machine);
   builder.registerModuleAnalyses(modules);
   builder.registerCGSCCAnalyses(sccs);
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration()) {
+      continue;
+    }
+    llvm::FunctionPassManager passes;
+    if (llvm::Error error = builder.parsePassPipeline(
+            passes, choosePipeline(function, isHost))) {
+      return error;
+    }
+    passes.run(function, functions);
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<llvm::SmallVector<char, 0>>
 kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind,
                 const llvm::StringMap<std::string> &symbols, CodeTimes &times) {
   Stopwatch stopwatch;
-  auto machine = createMachine(target);
+  const bool isHost = module.getSymName() == hostModuleName;
+  auto machine = createMachine(target, isHost);
   if (!machine) {
     return machine.takeError();
   }
@@ -110,7 +157,9 @@ kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind,
     }
   }
   times.translate = stopwatch.next();
-  optimize(*code, **machine);
+  if (llvm::Error error = optimize(*code, **machine, isHost)) {
+    return error;
+  }
   times.optimize = stopwatch.next();
 
   llvm::SmallVector<char, 0> bytes;

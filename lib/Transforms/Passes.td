@@ -49,8 +49,11 @@ def FormKernels : Pass<"kvern-form-kernels", "::mlir::ModuleOp"> {
     Every compute op of a graph moves into a private function with the unit
     attribute `kvern.kernel`, reached by `kvern.call`. A kernel holds one root
     (contraction, reduction, norm or movement) or none, the elementwise ops that
-    feed it, and the elementwise ops on its result; it has one result. Weights,
-    views, checks and large constants stay in the graph.
+    feed it, and the elementwise ops on its result. Two products of one operand
+    whose results meet element by element (`silu(gate) * up`) are in one kernel,
+    and a sum that is normalized is a second result of the norm's kernel when
+    others read it too; else a kernel has one result. Weights, views, checks and
+    large constants stay in the graph.
 
     Dimension names inside a kernel are `d0`, `d1`, ...; kernels that are then
     equal are one function. Example: test/Transforms/form-kernels.mlir.
@@ -136,7 +139,8 @@ def PlanWorkspace : Pass<"kvern-plan-workspace", "::mlir::ModuleOp"> {
 def VerifyStage : Pass<"kvern-verify-stage", "::mlir::ModuleOp"> {
   let summary = "Checks what a stage guarantees";
   let description = [{
-    Fails with the first op that the named stage does not allow: `graph` and
+    Runs the verifiers, then fails with the first op that the named stage does not
+    allow: `graph` and
     `optimized` hold kvern and func ops; `kernels` no kvern compute op;
     `loops` no tensor; `target` only the LLVM dialect. Example:
     test/Pipelines/verify-stage.mlir.

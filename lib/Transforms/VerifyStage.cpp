@@ -5,6 +5,7 @@
 #include "lib/Transforms/Passes.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Verifier.h"
 
 namespace kvern {
 #define GEN_PASS_DEF_VERIFYSTAGE
@@ -67,6 +68,10 @@ struct VerifyStage : kvern::impl::VerifyStageBase<VerifyStage> {
     Rule rule = getRule(stage);
     if (!rule) {
       getOperation().emitError("unknown stage '") << stage << "'";
+      return signalPassFailure();
+    }
+    // The compiler does not verify between passes.
+    if (failed(verify(getOperation()))) {
       return signalPassFailure();
     }
     WalkResult result = getOperation().walk([&](Operation *op) {
