@@ -30,6 +30,8 @@ using namespace kvern;
 /// Panels that are read side by side when rows are few: several streams of
 /// memory are faster than one.
 static constexpr int64_t kStreams = 4;
+/// Of memory, one cache line.
+static constexpr int64_t kAlignment = 64;
 
 namespace {
 struct LowerQuantizedProductPass
@@ -58,8 +60,10 @@ struct LowerQuantizedProductPass
 
 private:
   LogicalResult lower(LoopQuantizedProductOp op, IntegerDot instructions);
+  /// `mayDecode`: the block has, or without `rows` may have, many rows that are
+  /// to be exact.
   void emitBlock(QuantizedProductBuilder &b, Value first, Value count,
-                 std::optional<int64_t> rows);
+                 std::optional<int64_t> rows, bool mayDecode);
   void emitStreamed(QuantizedProductBuilder &b, Value first, Value count,
                     std::optional<int64_t> rows);
   void emitDecoded(QuantizedProductBuilder &b, Value first, Value count);
@@ -71,7 +75,7 @@ Value LowerQuantizedProductPass::allocate(MemRefType type) {
   Block &entry = getOperation().getBody().front();
   OpBuilder atEntry = OpBuilder::atBlockBegin(&entry);
   return memref::AllocOp::create(atEntry, getOperation().getLoc(), type,
-                                 atEntry.getI64IntegerAttr(64));
+                                 atEntry.getI64IntegerAttr(kAlignment));
 }
 
 /// The leading axes merged into rows.
@@ -124,10 +128,11 @@ void LowerQuantizedProductPass::emitStreamed(QuantizedProductBuilder &b,
   int64_t panels = cast<MemRefType>(b.panels.getType()).getDimSize(0);
   int64_t streams = std::min(kStreams, panels);
   // The last run starts where it fits: it may compute columns again.
-  b.loop(b.index(0), b.index(panels), streams, [&](Value start) {
+  b.parallelLoop(b.getIndexAttr(panels), streams, [&](Value start) {
     Value panel =
         b.createOrFold<arith::MinUIOp>(start, b.index(panels - streams));
-    forEachTile(b, count, rows, tileRows, [&](Value row, int64_t height) {
+    int64_t tallest = b.digits == 3 ? tileRows / 2 : tileRows;
+    forEachTile(b, count, rows, tallest, [&](Value row, int64_t height) {
       // Sums of all panels at once only if they fit the registers.
       int64_t width = height == 1   ? streams
                       : height == 2 ? std::min<int64_t>(2, streams)
@@ -144,9 +149,10 @@ void LowerQuantizedProductPass::emitStreamed(QuantizedProductBuilder &b,
 void LowerQuantizedProductPass::emitDecoded(QuantizedProductBuilder &b,
                                             Value first, Value count) {
   int64_t panels = cast<MemRefType>(b.panels.getType()).getDimSize(0);
-  Value numbers =
-      allocate(MemRefType::get({b.depth, kQuantizedPanel}, b.getF32Type()));
-  b.loop(b.index(0), b.index(panels), 1, [&](Value panel) {
+  auto type = MemRefType::get({b.depth, kQuantizedPanel}, b.getF32Type());
+  b.parallelLoop(b.getIndexAttr(panels), 1, [&](Value panel) {
+    Value numbers =
+        memref::AllocOp::create(b, type, b.getI64IntegerAttr(kAlignment));
     b.dequantizePanel(panel, numbers);
     forEachTile(
         b, count, std::nullopt, tileRows, [&](Value row, int64_t height) {
@@ -157,16 +163,17 @@ void LowerQuantizedProductPass::emitDecoded(QuantizedProductBuilder &b,
 
 void LowerQuantizedProductPass::emitBlock(QuantizedProductBuilder &b,
                                           Value first, Value count,
-                                          std::optional<int64_t> rows) {
+                                          std::optional<int64_t> rows,
+                                          bool mayDecode) {
   auto streamed = [&] {
-    b.prepareRows(first, count, /*scaled=*/true);
+    b.prepareRows(first, count, /*forTile=*/true);
     emitStreamed(b, first, count, rows);
   };
   auto decoded = [&] {
-    b.prepareRows(first, count, /*scaled=*/false);
+    b.prepareRows(first, count, /*forTile=*/false);
     emitDecoded(b, first, count);
   };
-  if (!b.exact || (rows && *rows < decodedRows)) {
+  if (!mayDecode) {
     streamed();
   } else if (rows) {
     decoded();
@@ -204,15 +211,19 @@ LogicalResult LowerQuantizedProductPass::lower(LoopQuantizedProductOp op,
     rows = lhsType.getDimSize(0);
   }
   int64_t block = std::min(rows.value_or(blockRows), blockRows.getValue());
-  b.allocateRows(block, [&](MemRefType type) { return allocate(type); });
-  if (rows && *rows <= blockRows) {
-    emitBlock(b, b.index(0), b.index(*rows), rows);
+  bool isOneBlock = rows && *rows <= blockRows;
+  bool mayDecode = b.exact && block >= decodedRows;
+  b.allocateRows(block, /*forTile=*/!mayDecode || !isOneBlock,
+                 /*forNumberTile=*/mayDecode,
+                 [&](MemRefType type) { return allocate(type); });
+  if (isOneBlock) {
+    emitBlock(b, b.index(0), b.index(*rows), rows, mayDecode);
   } else {
     Value all = memref::DimOp::create(b, b.lhs, 0);
     b.loop(b.index(0), all, block, [&](Value first) {
       Value left = arith::SubIOp::create(b, all, first);
       Value count = arith::MinUIOp::create(b, left, b.index(block));
-      emitBlock(b, first, count, std::nullopt);
+      emitBlock(b, first, count, std::nullopt, mayDecode);
     });
   }
   op.erase();

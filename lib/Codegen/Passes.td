@@ -223,20 +223,23 @@ def LowerQuantizedProduct
   let description = [{
     Lowers `kvern.loop.quantized_product` on buffers, a block of rows at a time:
 
-    - `exact`, few rows: weights are widened to `f32` in registers while they are
-      read, four panels of columns side by side for one row.
+    - With instructions for products of bytes (`dot`): activations become integers
+      of one digit of base 256 (`int8`) or of three (`exact`); products of bytes
+      are added, and scaled once a group.
+    - `exact` without `vnni` or `neon`, few rows: weights are widened to `f32` in
+      registers while they are read.
     - `exact`, from `decoded-rows` rows on: a panel is widened to memory once, and
       multiplied with tiles of rows.
-    - `int8`: activations are rounded group by group; products of bytes are added
-      by the instructions named by `dot`, and scaled once a group.
 
-    The number of rows is tested at run time if it has to be; rows that do not
-    fill a tile run in tiles of smaller powers of two. The last run of panels
-    may compute columns again. The end of the columns is masked.
+    One row runs along four panels of columns side by side; more rows in register
+    tiles, which fetch the next panel. The number of rows is tested at run time if
+    it has to be; rows that do not fill a tile run in tiles of smaller powers of
+    two. The last run of panels may compute columns again. The end of the columns
+    is masked. Rows are prepared, and runs of panels multiplied, in parallel loops.
 
     Precondition: buffers with contiguous rows. Guarantee: memory for activations
-    and panels is allocated in the entry block, of constant size.
-    Example: `test/Codegen/lower-quantized-product.mlir`.
+    is allocated in the entry block, that for a panel in a parallel loop; both are
+    of constant size. Example: `test/Codegen/lower-quantized-product.mlir`.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "256",

@@ -25,8 +25,19 @@ QuantizedProductBuilder::QuantizedProductBuilder(Location location,
                                                  IntegerDot dot)
     : ImplicitLocOpBuilder(location, builder), encoding(encoding), exact(exact),
       lanes(std::min(vectorBits / 32, kQuantizedPanel)), dot(dot),
+      digits(!exact                                               ? 1
+             : dot == IntegerDot::Vnni || dot == IntegerDot::Neon ? 3
+                                                                  : 0),
       floats(VectorType::get({lanes}, getF32Type())),
       integers(VectorType::get({lanes}, getI32Type())) {}
+
+int64_t QuantizedProductBuilder::blockElements() const {
+  int64_t block = 128;
+  while (depth % block != 0 || block % encoding.group != 0) {
+    block -= encoding.group;
+  }
+  return block;
+}
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -81,6 +92,18 @@ void QuantizedProductBuilder::loop(Value from, Value to, int64_t step,
          body(iv);
          return {};
        });
+}
+
+void QuantizedProductBuilder::parallelLoop(
+    OpFoldResult to, int64_t step, llvm::function_ref<void(Value)> body) {
+  scf::ForallOp::create(*this, {getIndexAttr(0)}, {to}, {getIndexAttr(step)},
+                        /*outputs=*/ValueRange(), /*mapping=*/std::nullopt,
+                        [&](OpBuilder &nested, Location, ValueRange indices) {
+                          InsertionGuard guard(*this);
+                          setInsertionPointToEnd(nested.getInsertionBlock());
+                          body(indices.front());
+                          scf::InParallelOp::create(*this);
+                        });
 }
 
 void QuantizedProductBuilder::when(Value condition,
@@ -207,48 +230,107 @@ void QuantizedProductBuilder::addNumbers(RowSums &sums, Value panel,
   }
 }
 
+Value QuantizedProductBuilder::loadSplat(Value memory, ValueRange indices) {
+  return broadcast(memref::LoadOp::create(*this, memory, indices));
+}
+
+Value QuantizedProductBuilder::combineDigits(ArrayRef<Value> sums) {
+  Value total;
+  for (Value sum : sums) {
+    Value next = arith::SIToFPOp::create(*this, floats, sum);
+    total = total ? multiplyAdd(total, splat(256), next) : next;
+  }
+  return total;
+}
+
+/// Adds the products of a group to `sums`, and those of its minima to
+/// `minimumSums`, both [row][panel][vector].
+void QuantizedProductBuilder::addGroup(MutableArrayRef<Value> sums,
+                                       MutableArrayRef<Value> minimumSums,
+                                       int64_t rowCount, int64_t panelCount,
+                                       Value row, Value panel, Value group) {
+  int64_t vectors = panelVectors();
+  int64_t parts = std::max<int64_t>(digits, 1);
+  for (int64_t p = 0; p < panelCount; ++p) {
+    Value here = add(panel, p);
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value scale = loadHalves(here, group, 0, v);
+      Value minimum =
+          encoding.hasMinimum ? loadHalves(here, group, 1, v) : Value();
+      RowSums products;
+      for (int64_t r = 0; r < rowCount; ++r) {
+        for (int64_t part = 0; part < parts; ++part) {
+          products.push_back(
+              loadSplat(prepared.starts, {index(part), add(row, r), group}));
+        }
+      }
+      digits ? addIntegers(products, here, group, v, row)
+             : addNumbers(products, here, group, v, row);
+      for (int64_t r = 0; r < rowCount; ++r) {
+        int64_t place = (r * panelCount + p) * vectors + v;
+        Value product =
+            digits ? combineDigits(ArrayRef(products).slice(r * digits, digits))
+                   : products[r];
+        sums[place] = multiplyAdd(product, scale, sums[place]);
+        if (minimum) {
+          minimumSums[place] =
+              multiplyAdd(loadSplat(prepared.sums, {add(row, r), group}),
+                          minimum, minimumSums[place]);
+        }
+      }
+    }
+  }
+}
+
 void QuantizedProductBuilder::emitTile(int64_t rowCount, int64_t panelCount,
                                        Value preparedRow, Value outRow,
                                        Value panel) {
   int64_t vectors = panelVectors();
-  SmallVector<Value> zeros(rowCount * panelCount * vectors, splat(0));
-  auto at = [&](Value memory, int64_t r, Value group) {
-    return broadcast(memref::LoadOp::create(
-        *this, memory, ValueRange{add(preparedRow, r), group}));
-  };
+  int64_t count = rowCount * panelCount * vectors;
+  int64_t blockGroups = digits ? blockElements() / encoding.group : 1;
+  int64_t lastPanel = cast<MemRefType>(panels.getType()).getDimSize(0) - 1;
+  int64_t groupBytes = kQuantizedPanel * encoding.blockBytes();
+  SmallVector<Value> zeros(count, splat(0));
+  Value next = createOrFold<arith::MinUIOp>(add(panel, 1), index(lastPanel));
   SmallVector<Value> sums = loop(
-      index(0), index(groups()), 1, zeros,
-      [&](Value group, ValueRange carried) {
-        SmallVector<Value> next(carried);
-        for (int64_t p = 0; p < panelCount; ++p) {
-          for (int64_t v = 0; v < vectors; ++v) {
-            Value here = add(panel, p);
-            Value scale = loadHalves(here, group, 0, v);
-            Value minimum =
-                encoding.hasMinimum ? loadHalves(here, group, 1, v) : Value();
-            RowSums products;
-            for (int64_t r = 0; r < rowCount; ++r) {
-              products.push_back(at(prepared.starts, r, group));
-            }
-            exact ? addNumbers(products, here, group, v, preparedRow)
-                  : addIntegers(products, here, group, v, preparedRow);
-            for (int64_t r = 0; r < rowCount; ++r) {
-              Value &sum = next[(r * panelCount + p) * vectors + v];
-              Value factor = scale;
-              if (!exact) {
-                products[r] =
-                    arith::SIToFPOp::create(*this, floats, products[r]);
-                factor = arith::MulFOp::create(*this, scale,
-                                               at(prepared.scales, r, group));
-              }
-              sum = multiplyAdd(products[r], factor, sum);
-              if (minimum) {
-                sum = multiplyAdd(at(prepared.sums, r, group), minimum, sum);
-              }
-            }
-          }
+      index(0), index(groups() / blockGroups), 1, zeros,
+      [&](Value block, ValueRange carried) {
+        // Of the block: sums to be scaled; of the row: sums of minima.
+        SmallVector<Value> sums(carried);
+        SmallVector<Value> init(digits ? ValueRange(zeros) : carried);
+        if (digits && encoding.hasMinimum) {
+          llvm::append_range(init, carried);
         }
-        return next;
+        Value first = mul(block, blockGroups);
+        SmallVector<Value> inner =
+            loop(first, add(first, blockGroups), 1, init,
+                 [&](Value group, ValueRange carried) {
+                   SmallVector<Value> next2(carried);
+                   MutableArrayRef<Value> all(next2);
+                   addGroup(all.take_front(count), all.take_back(count),
+                            rowCount, panelCount, preparedRow, panel, group);
+                   // One stream of memory is slow; the next panel is a second
+                   // one.
+                   for (int64_t byte = 0; panelCount == 1 && byte < groupBytes;
+                        byte += 64) {
+                     memref::PrefetchOp::create(
+                         *this, panels, ValueRange{next, group, index(byte)},
+                         /*isWrite=*/false, /*localityHint=*/2,
+                         /*isDataCache=*/true);
+                   }
+                   return next2;
+                 });
+        if (!digits) {
+          return inner;
+        }
+        for (int64_t place = 0; place < count; ++place) {
+          Value scale = loadSplat(
+              prepared.scales,
+              {add(preparedRow, place / (panelCount * vectors)), block});
+          Value sum = encoding.hasMinimum ? inner[count + place] : sums[place];
+          sums[place] = multiplyAdd(inner[place], scale, sum);
+        }
+        return sums;
       });
   for (int64_t r = 0; r < rowCount; ++r) {
     for (int64_t p = 0; p < panelCount; ++p) {
@@ -265,28 +347,28 @@ void QuantizedProductBuilder::emitNumberTile(int64_t rowCount, Value numbers,
   int64_t vectors = panelVectors();
   constexpr int64_t unroll = 4;
   SmallVector<Value> zeros(rowCount * vectors, splat(0));
-  SmallVector<Value> sums = loop(
-      index(0), index(depth), unroll, zeros,
-      [&](Value first, ValueRange carried) {
-        SmallVector<Value> next(carried);
-        for (int64_t u = 0; u < unroll; ++u) {
-          Value k = add(first, u);
-          SmallVector<Value> weights;
-          for (int64_t v = 0; v < vectors; ++v) {
-            weights.push_back(vector::LoadOp::create(
-                *this, floats, numbers, ValueRange{k, index(v * lanes)}));
-          }
-          for (int64_t r = 0; r < rowCount; ++r) {
-            Value activation = broadcast(memref::LoadOp::create(
-                *this, prepared.elements, ValueRange{add(preparedRow, r), k}));
-            for (int64_t v = 0; v < vectors; ++v) {
-              Value &sum = next[r * vectors + v];
-              sum = multiplyAdd(weights[v], activation, sum);
-            }
-          }
-        }
-        return next;
-      });
+  SmallVector<Value> sums =
+      loop(index(0), index(depth), unroll, zeros,
+           [&](Value first, ValueRange carried) {
+             SmallVector<Value> next(carried);
+             for (int64_t u = 0; u < unroll; ++u) {
+               Value k = add(first, u);
+               SmallVector<Value> weights;
+               for (int64_t v = 0; v < vectors; ++v) {
+                 weights.push_back(vector::LoadOp::create(
+                     *this, floats, numbers, ValueRange{k, index(v * lanes)}));
+               }
+               for (int64_t r = 0; r < rowCount; ++r) {
+                 Value activation = loadSplat(
+                     prepared.numbers, {index(0), add(preparedRow, r), k});
+                 for (int64_t v = 0; v < vectors; ++v) {
+                   Value &sum = next[r * vectors + v];
+                   sum = multiplyAdd(weights[v], activation, sum);
+                 }
+               }
+             }
+             return next;
+           });
   for (int64_t r = 0; r < rowCount; ++r) {
     storeColumns(ArrayRef(sums).slice(r * vectors, vectors), add(outRow, r),
                  panel);

@@ -27,18 +27,24 @@ enum class IntegerDot {
 std::optional<IntegerDot> parseIntegerDot(llvm::StringRef name);
 
 /// Rows of activations as a product reads them, in memory of the kernel.
+///
+/// As numbers: f32. As integers: x = s * i with one scale s for each block of
+/// k, where i has one digit, or three of base 256: each from -128 to 127, the
+/// highest from -127.
 struct PreparedRows {
-  /// [row][k]: f32, or i8 if rounded. Rows are padded, so that they do not fall
-  /// on the same lines of a cache.
+  /// [digit, highest first][row][k], of i8, or of f32 with one "digit". Rows
+  /// are padded, so that they do not fall on the same lines of a cache.
   mlir::Value elements;
-  /// [row][group]: where the sum of a group starts, of f32 or i32: what the
-  /// zero of the weights adds to it.
+  /// [digit][row][group], i32 or f32: where the sum of a group starts: what
+  /// the zero of the weights adds to it.
   mlir::Value starts;
   /// [row][group], f32: the sum of the elements; null without minima.
   mlir::Value sums;
-  /// [row][group], f32: what the rounded elements are multiples of; null for
-  /// f32.
+  /// [row][block], f32: s; null for numbers.
   mlir::Value scales;
+  /// [1][row][k], f32: what `emitNumberTile` reads; `elements` if these are
+  /// numbers.
+  mlir::Value numbers;
 };
 
 /// Emits the parts of one product. Everything it makes is at the insertion
@@ -54,6 +60,8 @@ public:
   /// Elements of a vector of f32.
   const int64_t lanes;
   const IntegerDot dot;
+  /// Activations are integers of that many digits; 0 when they are numbers.
+  const int64_t digits;
   /// f32 and i32 of `lanes`.
   const mlir::VectorType floats, integers;
 
@@ -63,6 +71,9 @@ public:
   int64_t depth = 0, columns = 0;
 
   int64_t groups() const { return depth / encoding.group; }
+  /// Elements of k with one scale: the largest multiple of a group up to 128
+  /// that divides k.
+  int64_t blockElements() const;
   int64_t panelVectors() const { return kQuantizedPanel / lanes; }
 
   //===--------------------------------------------------------------------===//
@@ -85,6 +96,9 @@ public:
                                       SummingLoop body);
   void loop(mlir::Value from, mlir::Value to, int64_t step,
             llvm::function_ref<void(mlir::Value)> body);
+  /// Iterations that are apart from each other, from 0 on.
+  void parallelLoop(mlir::OpFoldResult to, int64_t step,
+                    llvm::function_ref<void(mlir::Value)> body);
   void when(mlir::Value condition, llvm::function_ref<void()> then,
             llvm::function_ref<void()> otherwise = nullptr);
 
@@ -92,12 +106,13 @@ public:
   // Parts of the product
   //===--------------------------------------------------------------------===//
 
-  /// Allocates `prepared` for a number of rows with `allocate`.
-  void allocateRows(int64_t rows,
+  /// Allocates `prepared` for a number of rows with `allocate`; for one or both
+  /// of `emitTile` and `emitNumberTile`.
+  void allocateRows(int64_t rows, bool forTile, bool forNumberTile,
                     llvm::function_ref<mlir::Value(mlir::MemRefType)> allocate);
-  /// Fills `prepared` with `count` rows of lhs from `first` on. `scaled`: as
-  /// `emitTile` reads them.
-  void prepareRows(mlir::Value first, mlir::Value count, bool scaled);
+  /// Fills `prepared` with `count` rows of lhs from `first` on, as `emitTile`
+  /// reads them, or else as `emitNumberTile` does.
+  void prepareRows(mlir::Value first, mlir::Value count, bool forTile);
 
   /// Writes `rowCount` rows and the columns of `panelCount` panels to out:
   /// those that were prepared from `preparedRow` on, to `outRow` on.
@@ -116,8 +131,17 @@ private:
   using RowSums = llvm::SmallVector<mlir::Value>;
   void addNumbers(RowSums &sums, mlir::Value panel, mlir::Value group,
                   int64_t vector, mlir::Value row);
+  /// The sums of all digits: those of row r at [r * digits].
   void addIntegers(RowSums &sums, mlir::Value panel, mlir::Value group,
                    int64_t vector, mlir::Value row);
+  /// The sum of a row's digits, in f32.
+  mlir::Value combineDigits(llvm::ArrayRef<mlir::Value> sums);
+  void addGroup(llvm::MutableArrayRef<mlir::Value> sums,
+                llvm::MutableArrayRef<mlir::Value> minimumSums,
+                int64_t rowCount, int64_t panelCount, mlir::Value row,
+                mlir::Value panel, mlir::Value group);
+  /// A number for each row, in all lanes.
+  mlir::Value loadSplat(mlir::Value memory, mlir::ValueRange indices);
   mlir::Value dotProduct(mlir::Value weights, mlir::Value activations,
                          mlir::Value sum);
   /// What is subtracted from the weights as `dotProduct` reads them.
@@ -133,8 +157,10 @@ private:
   /// The places in the group of the elements of a word, from the lowest bits.
   llvm::SmallVector<int64_t> placesOfWord(int64_t word) const;
 
-  void prepareNumbers(mlir::Value first, mlir::Value row, bool scaled);
+  void prepareNumbers(mlir::Value first, mlir::Value row, bool forTile);
   void prepareIntegers(mlir::Value first, mlir::Value row);
+  void roundGroup(mlir::Value from, mlir::Value row, mlir::Value group,
+                  mlir::Value inverse, mlir::Value scale, float largest);
   mlir::Value loadActivations(mlir::Value row, mlir::Value k);
   void storeColumns(mlir::ValueRange sums, mlir::Value row, mlir::Value panel);
 };

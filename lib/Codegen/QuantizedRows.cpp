@@ -26,26 +26,41 @@ std::optional<IntegerDot> kvern::parseIntegerDot(StringRef name) {
 //===----------------------------------------------------------------------===//
 
 void QuantizedProductBuilder::allocateRows(
-    int64_t rows, llvm::function_ref<Value(MemRefType)> allocate) {
-  Type integer = getI32Type(), number = getF32Type();
+    int64_t rows, bool forTile, bool forNumberTile,
+    llvm::function_ref<Value(MemRefType)> allocate) {
   constexpr int64_t padding = 64;
-  prepared.elements = allocate(
-      MemRefType::get({rows, depth + padding}, exact ? number : getI8Type()));
-  MemRefType perGroup = MemRefType::get({rows, groups()}, number);
-  prepared.starts =
-      allocate(exact ? perGroup : MemRefType::get({rows, groups()}, integer));
-  if (encoding.hasMinimum) {
-    prepared.sums = allocate(perGroup);
+  Type number = getF32Type();
+  if (forNumberTile || digits == 0) {
+    prepared.numbers =
+        allocate(MemRefType::get({1, rows, depth + padding}, number));
   }
-  if (!exact) {
-    prepared.scales = allocate(perGroup);
+  if (!forTile) {
+    return;
+  }
+  int64_t parts = std::max<int64_t>(digits, 1);
+  prepared.elements = prepared.numbers;
+  if (digits) {
+    prepared.elements =
+        allocate(MemRefType::get({parts, rows, depth + padding}, getI8Type()));
+    prepared.scales =
+        allocate(MemRefType::get({rows, depth / blockElements()}, number));
+  }
+  prepared.starts = allocate(
+      MemRefType::get({parts, rows, groups()}, digits ? getI32Type() : number));
+  if (encoding.hasMinimum) {
+    prepared.sums = allocate(MemRefType::get({rows, groups()}, number));
   }
 }
 
 void QuantizedProductBuilder::prepareRows(Value first, Value count,
-                                          bool scaled) {
-  loop(index(0), count, 1, [&](Value row) {
-    exact ? prepareNumbers(first, row, scaled) : prepareIntegers(first, row);
+                                          bool forTile) {
+  bool asIntegers = digits != 0 && forTile;
+  parallelLoop(getAsOpFoldResult(count), 1, [&](Value row) {
+    if (asIntegers) {
+      prepareIntegers(first, row);
+    } else {
+      prepareNumbers(first, row, forTile);
+    }
   });
 }
 
@@ -69,39 +84,44 @@ static Value reduce(ImplicitLocOpBuilder &b, vector::CombiningKind kind,
 }
 
 void QuantizedProductBuilder::prepareNumbers(Value first, Value row,
-                                             bool scaled) {
+                                             bool forTile) {
   Value from = add(first, row);
+  if (!forTile) {
+    loop(index(0), index(depth), lanes, [&](Value k) {
+      vector::StoreOp::create(*this, loadActivations(from, k), prepared.numbers,
+                              ValueRange{index(0), row, k});
+    });
+    return;
+  }
   loop(index(0), index(groups()), 1, [&](Value group) {
     Value start = mul(group, encoding.group);
     Value sum = splat(0);
     for (int64_t k = 0; k < encoding.group; k += lanes) {
       Value x = loadActivations(from, add(start, k));
       sum = arith::AddFOp::create(*this, sum, x);
-      if (scaled) {
-        // Divided by where `addNumbers` leaves the weight in its word.
-        SmallVector<float> factors;
-        for (int64_t place = k; place < k + lanes; ++place) {
-          int64_t half = encoding.group / 2;
-          int64_t shift = encoding.bits == 8
-                              ? 8 * (place % 4)
-                              : 8 * (place % half % 4) + 4 * (place / half);
-          factors.push_back(shift == 32 - encoding.bits
-                                ? 1.0F
-                                : 1.0F / static_cast<float>(1 << shift));
-        }
-        Value factor = arith::ConstantOp::create(
-            *this, DenseElementsAttr::get(floats, ArrayRef<float>(factors)));
-        x = arith::MulFOp::create(*this, x, factor);
+      // Divided by where `addNumbers` leaves the weight in its word.
+      SmallVector<float> factors;
+      for (int64_t place = k; place < k + lanes; ++place) {
+        int64_t half = encoding.group / 2;
+        int64_t shift = encoding.bits == 8
+                            ? 8 * (place % 4)
+                            : 8 * (place % half % 4) + 4 * (place / half);
+        factors.push_back(shift == 32 - encoding.bits
+                              ? 1.0F
+                              : 1.0F / static_cast<float>(1 << shift));
       }
+      Value factor = arith::ConstantOp::create(
+          *this, DenseElementsAttr::get(floats, ArrayRef<float>(factors)));
+      x = arith::MulFOp::create(*this, x, factor);
       vector::StoreOp::create(*this, x, prepared.elements,
-                              ValueRange{row, add(start, k)});
+                              ValueRange{index(0), row, add(start, k)});
     }
     Value total = reduce(*this, vector::CombiningKind::ADD, sum);
     Value zero = arith::ConstantOp::create(
         *this, getF32FloatAttr(-static_cast<float>(encoding.zero())));
     Value begin = arith::MulFOp::create(*this, total, zero);
     memref::StoreOp::create(*this, begin, prepared.starts,
-                            ValueRange{row, group});
+                            ValueRange{index(0), row, group});
     if (prepared.sums) {
       memref::StoreOp::create(*this, total, prepared.sums,
                               ValueRange{row, group});
@@ -111,60 +131,84 @@ void QuantizedProductBuilder::prepareNumbers(Value first, Value row,
 
 void QuantizedProductBuilder::prepareIntegers(Value first, Value row) {
   Value from = add(first, row);
-  Type number = getF32Type();
+  // Rounding below is exact up to 2^22.
+  float largest = digits == 1 ? 127 : 63 * 65536;
   auto constant = [&](float value) -> Value {
     return arith::ConstantOp::create(*this, getF32FloatAttr(value));
   };
-  auto bytes = VectorType::get({lanes}, getI8Type());
-  loop(index(0), index(groups()), 1, [&](Value group) {
-    Value start = mul(group, encoding.group);
-    SmallVector<Value> xs;
-    Value largest = splat(0);
-    for (int64_t k = 0; k < encoding.group; k += lanes) {
-      xs.push_back(loadActivations(from, add(start, k)));
-      Value magnitude = math::AbsFOp::create(*this, xs.back());
-      largest = arith::MaximumFOp::create(*this, largest, magnitude);
+  int64_t block = blockElements();
+  loop(index(0), index(depth / block), 1, [&](Value number) {
+    Value start = mul(number, block);
+    Value bound = splat(0);
+    for (int64_t k = 0; k < block; k += lanes) {
+      Value x = loadActivations(from, add(start, k));
+      bound = arith::MaximumFOp::create(*this, bound,
+                                        math::AbsFOp::create(*this, x));
     }
-    Value bound = reduce(*this, vector::CombiningKind::MAXIMUMF, largest);
-    Value scale = arith::DivFOp::create(*this, bound, constant(127));
+    bound = reduce(*this, vector::CombiningKind::MAXIMUMF, bound);
+    Value scale = arith::DivFOp::create(*this, bound, constant(largest));
     memref::StoreOp::create(*this, scale, prepared.scales,
-                            ValueRange{row, group});
+                            ValueRange{row, number});
     // Below the smallest normal number, all counts as zero.
     Value isZero = arith::CmpFOp::create(*this, arith::CmpFPredicate::OLT,
                                          scale, constant(1.17549435e-38F));
     Value inverse = arith::DivFOp::create(*this, constant(1), scale);
     inverse =
         broadcast(arith::SelectOp::create(*this, isZero, constant(0), inverse));
-    Value sum = splatInteger(0);
-    // Adding this number rounds to an integer, which is then in the low bits.
-    constexpr float kMagic = 12582912;
-    for (auto [i, x] : llvm::enumerate(xs)) {
-      Value scaled = arith::MulFOp::create(*this, x, inverse);
-      // NaN becomes a number here; the scale is NaN then.
-      scaled = arith::MinNumFOp::create(*this, scaled, splat(127));
-      scaled = arith::MaxNumFOp::create(*this, scaled, splat(-127));
-      Value moved = arith::AddFOp::create(*this, scaled, splat(kMagic));
-      Value q = arith::SubIOp::create(
-          *this, arith::BitcastOp::create(*this, integers, moved).getResult(),
-          splatInteger(0x4B400000));
-      sum = arith::AddIOp::create(*this, sum, q);
-      vector::StoreOp::create(*this, arith::TruncIOp::create(*this, bytes, q),
-                              prepared.elements,
-                              ValueRange{row, add(start, i * lanes)});
-    }
-    Value total = reduce(*this, vector::CombiningKind::ADD, sum);
-    Value zero =
-        arith::ConstantOp::create(*this, getI32IntegerAttr(-integerZero()));
-    Value begin = arith::MulIOp::create(*this, total, zero);
-    memref::StoreOp::create(*this, begin, prepared.starts,
-                            ValueRange{row, group});
-    if (prepared.sums) {
-      Value product = arith::MulFOp::create(
-          *this, arith::SIToFPOp::create(*this, number, total), scale);
-      memref::StoreOp::create(*this, product, prepared.sums,
-                              ValueRange{row, group});
-    }
+    Value firstGroup = mul(number, block / encoding.group);
+    loop(firstGroup, add(firstGroup, block / encoding.group), 1,
+         [&](Value group) {
+           roundGroup(from, row, group, inverse, scale, largest);
+         });
   });
+}
+
+void QuantizedProductBuilder::roundGroup(Value from, Value row, Value group,
+                                         Value inverse, Value scale,
+                                         float largest) {
+  auto bytes = VectorType::get({lanes}, getI8Type());
+  Value start = mul(group, encoding.group);
+  SmallVector<Value> sums(digits, splatInteger(0));
+  Value total = splatInteger(0);
+  // Adding this number rounds to an integer, which is then in the low bits.
+  constexpr float kMagic = 12582912;
+  for (int64_t k = 0; k < encoding.group; k += lanes) {
+    Value place = add(start, k);
+    Value x = loadActivations(from, place);
+    x = arith::MulFOp::create(*this, x, inverse);
+    // NaN becomes a number here; the scale is NaN then.
+    x = arith::MinNumFOp::create(*this, x, splat(largest));
+    x = arith::MaxNumFOp::create(*this, x, splat(-largest));
+    x = arith::AddFOp::create(*this, x, splat(kMagic));
+    Value left = arith::BitcastOp::create(*this, integers, x);
+    left = arith::SubIOp::create(*this, left, splatInteger(0x4B400000));
+    total = arith::AddIOp::create(*this, total, left);
+    for (int64_t digit = digits - 1; digit >= 0; --digit) {
+      Value low = arith::TruncIOp::create(*this, bytes, left);
+      vector::StoreOp::create(*this, low, prepared.elements,
+                              ValueRange{index(digit), row, place});
+      Value wide = arith::ExtSIOp::create(*this, integers, low);
+      sums[digit] = arith::AddIOp::create(*this, sums[digit], wide);
+      if (digit > 0) {
+        left = arith::SubIOp::create(*this, left, wide);
+        left = arith::ShRSIOp::create(*this, left, splatInteger(8));
+      }
+    }
+  }
+  Value zero =
+      arith::ConstantOp::create(*this, getI32IntegerAttr(-integerZero()));
+  for (auto [digit, sum] : llvm::enumerate(sums)) {
+    Value begin = arith::MulIOp::create(
+        *this, reduce(*this, vector::CombiningKind::ADD, sum), zero);
+    memref::StoreOp::create(*this, begin, prepared.starts,
+                            ValueRange{index(digit), row, group});
+  }
+  if (prepared.sums) {
+    Value sum = arith::SIToFPOp::create(
+        *this, getF32Type(), reduce(*this, vector::CombiningKind::ADD, total));
+    memref::StoreOp::create(*this, arith::MulFOp::create(*this, sum, scale),
+                            prepared.sums, ValueRange{row, group});
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -242,16 +286,14 @@ void QuantizedProductBuilder::addIntegers(RowSums &sums, Value panel,
   };
   // Four elements of each column with the four of k that they belong to.
   auto addQuad = [&](Value weights, int64_t place) {
-    for (auto [r, sum] : llvm::enumerate(sums)) {
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      int64_t r = i / digits, digit = i % digits;
       Value four = vector::LoadOp::create(
           *this, VectorType::get({4}, getI8Type()), prepared.elements,
-          ValueRange{add(row, r), add(first, place)});
-      Value word = vector::ExtractOp::create(
-          *this,
-          vector::BitCastOp::create(*this, VectorType::get({1}, getI32Type()),
-                                    four)
-              .getResult(),
-          int64_t(0));
+          ValueRange{index(digit), add(row, r), add(first, place)});
+      Value word = vector::BitCastOp::create(
+          *this, VectorType::get({1}, getI32Type()), four);
+      word = vector::ExtractOp::create(*this, word, int64_t(0));
       Value all = vector::BitCastOp::create(*this, bytes, broadcast(word));
       sum = dotProduct(weights, all, sum);
     }

@@ -6,12 +6,13 @@
 // One row of integers: each row of activations is rounded, then multiplied with
 // panels side by side.
 // CHECK-LABEL: func.func @integers
-// CHECK: memref.alloc() {alignment = 64 : i64} : memref<1x2xf32>
-// CHECK: memref.alloc() {alignment = 64 : i64} : memref<1x2xi32>
-// CHECK: memref.alloc() {alignment = 64 : i64} : memref<1x128xi8>
+// CHECK-DAG: memref.alloc() {alignment = 64 : i64} : memref<1x1xf32>
+// CHECK-DAG: memref.alloc() {alignment = 64 : i64} : memref<1x1x2xi32>
+// CHECK-DAG: memref.alloc() {alignment = 64 : i64} : memref<1x1x128xi8>
+// CHECK: scf.forall
 // CHECK: math.absf
 // CHECK: vector.reduction <maximumf>
-// CHECK: scf.for
+// CHECK: scf.forall {{.*}} = (0) to (7) step (4)
 // VNNI: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
 // AVX2: llvm.call_intrinsic "llvm.x86.avx2.psign.b"
 // AVX2: llvm.call_intrinsic "llvm.x86.avx2.pmadd.ub.sw"
@@ -26,15 +27,18 @@ func.func @integers(%x: memref<1x64xf32>, %p: memref<7x2x544xi8>, %out: memref<1
 
 // -----
 
-// Any number of rows, exact: few are multiplied with weights in registers, many
-// with a panel of numbers in memory.
+// Any number of rows, exact: with instructions for it, integers of three digits;
+// few rows at least, and else with weights in registers; many with a panel of
+// numbers in memory.
 // CHECK-LABEL: func.func @numbers
-// CHECK-DAG: memref.alloc() {alignment = 64 : i64} : memref<64x16xf32>
-// CHECK-DAG: memref.alloc() {alignment = 64 : i64} : memref<64x128xf32>
+// VNNI-DAG: memref.alloc() {alignment = 64 : i64} : memref<3x64x128xi8>
+// AVX2-DAG: memref.alloc() {alignment = 64 : i64} : memref<1x64x128xf32>
 // CHECK: memref.collapse_shape
 // CHECK: scf.if
-// CHECK: vector.fma
+// VNNI-COUNT-3: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// AVX2: vector.fma
 // CHECK: } else {
+// CHECK: memref.alloc() {alignment = 64 : i64} : memref<64x16xf32>
 // CHECK: vector.store %{{.*}}, %{{.*}} : memref<64x16xf32>
 // CHECK: vector.fma
 // The last panel has 4 of 16 columns.
