@@ -61,8 +61,8 @@ static bool shouldFuse(OpOperand *operand) {
 }
 
 namespace {
-/// An elementwise consumer of a contraction computes in the contraction's
-/// output: `generic ins(%product) outs(%empty)` becomes
+/// An elementwise consumer of a contraction, or of what a reduction computes
+/// besides, works in its output: `generic ins(%product) outs(%empty)` becomes
 /// `generic outs(%product)`.
 struct ComputeInPlace : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -83,17 +83,21 @@ struct ComputeInPlace : OpRewritePattern<linalg::GenericOp> {
       if (!producer || !input->get().hasOneUse() ||
           input->get().getType() != op.getResult(0).getType() ||
           op.getMatchingIndexingMap(input) != op.getMatchingIndexingMap(init) ||
-          (failed(matchContraction(producer)) &&
-           failed(matchConvolution(producer)))) {
+          !isReduction(producer)) {
         continue;
       }
       replaceInput(op, input, rewriter);
       return success();
     }
-    return rewriter.notifyMatchFailure(op, "no product that only it reads");
+    return rewriter.notifyMatchFailure(op, "no sum that only it reads");
   }
 
 private:
+  static bool isReduction(Operation *op) {
+    auto generic = dyn_cast<linalg::GenericOp>(op);
+    return generic && generic.getNumReductionLoops() != 0;
+  }
+
   static void replaceInput(linalg::GenericOp op, OpOperand *input,
                            PatternRewriter &rewriter) {
     unsigned position = input->getOperandNumber();
@@ -170,7 +174,8 @@ private:
     auto fused = linalg::fuseElementwiseOps(rewriter, operand);
     for (auto [from, to] : fused->replacements) {
       rewriter.replaceUsesWithIf(from, to, [&](OpOperand &use) {
-        return use.getOwner() != reduction && !isa<tensor::DimOp>(use.getOwner());
+        return use.getOwner() != reduction &&
+               !isa<tensor::DimOp>(use.getOwner());
       });
     }
     rewriter.eraseOp(reduction);

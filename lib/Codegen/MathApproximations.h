@@ -7,11 +7,25 @@
 
 namespace kvern {
 
-/// math.exp, log, log2, sin and cos of f32 scalars and vectors. Within 2 units
-/// in the last place everywhere, denormals, infinities and NaN included; sin
-/// and cos for arguments up to 2^48. Also math.log1p of f64, by way of
-/// math.log.
-void populateMathApproximationPatterns(mlir::RewritePatternSet &patterns);
+class Lanes;
+
+/// exp(x) = 2^n * (1 + r + r^2 * curve), |r| <= ln 2 / 2.
+struct ExpParts {
+  /// n + 1.5 * 2^23, as a float: n is in the low bits.
+  mlir::Value shifted;
+  mlir::Value r, curve;
+};
+/// For x within the bounds in which 2^n is used by the caller.
+ExpParts emitExpParts(Lanes &b, mlir::Value x);
+
+/// ln(1 + x) within 2 units in the last place.
+mlir::Value emitLog1p(Lanes &b, mlir::Value x);
+
+/// Patterns for math ops on f32, and for math.log1p on f64; the errors are in
+/// docs/numerics.md. With the flag `afn`, exp, tanh and erf get shorter forms.
+void populateExponentialPatterns(mlir::RewritePatternSet &patterns);
+void populateLogarithmPatterns(mlir::RewritePatternSet &patterns);
+void populateTrigonometricPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace kvern
 

@@ -162,11 +162,11 @@ struct ArgReductionConversion : OpConversionPattern<OpT> {
   }
 };
 
-/// 1. m = max of x along the axis.
+/// 1. m = max of x along the axis, of those that are numbers.
 /// 2. e = exp(x - m).
 /// 3. s = sum of e along the axis.
-/// 4. softmax: e / s. logsoftmax: x - m - ln(s).
-/// A row of minus infinity is NaN, since its x - m is.
+/// 4. softmax: e * (1 / s). logsoftmax: x - m - ln(s).
+/// A row of minus infinity is NaN, since its x - m is; one with a NaN, by s.
 template <typename OpT> struct SoftmaxConversion : OpConversionPattern<OpT> {
   using OpConversionPattern<OpT>::OpConversionPattern;
 
@@ -185,37 +185,51 @@ template <typename OpT> struct SoftmaxConversion : OpConversionPattern<OpT> {
     Value m = loops.reduce(shape, axis, scalar.lowest(), x,
                            [&](ImplicitLocOpBuilder &b, ValueRange values) {
                              Scalar s(b, type);
-                             return s.max(s.load(values[0]), values[1]);
+                             Value element = s.load(values[0]);
+                             return arith::SelectOp::create(
+                                 b, s.greater(element, values[1]), element,
+                                 values[1]);
                            });
     LoopOperand max = loops.without(m, rank, axis);
     Value e = loops.elementwise(
         shape, scalar.type, {x, max},
         [&](ImplicitLocOpBuilder &b, ValueRange values) -> Value {
           Scalar s(b, type);
-          return math::ExpOp::create(b, s.sub(s.load(values[0]), values[1]));
+          // At most 1, so what is not a normal number is nothing in the sum.
+          return math::ExpOp::create(b, s.sub(s.load(values[0]), values[1]),
+                                     arith::FastMathFlags::afn);
         });
     Value total = loops.reduce(
         shape, axis, builder.getZeroAttr(scalar.type), loops.all(e, rank),
         [&](ImplicitLocOpBuilder &b, ValueRange values) {
           return Scalar(b, type).accumulate(values[0], values[1]);
         });
-    LoopOperand sum = loops.without(total, rank, axis);
+    constexpr bool isSoftmax = std::is_same_v<OpT, SoftmaxOp>;
+    Value scale = loops.elementwise(
+        dropAxis(shape, axis), scalar.type, loops.all(total, rank - 1),
+        [&](ImplicitLocOpBuilder &b, ValueRange values) -> Value {
+          Scalar s(b, type);
+          return isSoftmax ? s.div(s.constant(1.0), values[0])
+                           : math::LogOp::create(b, values[0]).getResult();
+        });
+    LoopOperand ofRow = loops.without(scale, rank, axis);
     Value result;
-    if constexpr (std::is_same_v<OpT, SoftmaxOp>) {
+    if constexpr (isSoftmax) {
       result = loops.elementwise(
-          shape, getStorageType(type), {loops.all(e, rank), sum},
+          shape, getStorageType(type), {loops.all(e, rank), ofRow},
           [&](ImplicitLocOpBuilder &b, ValueRange values) {
             Scalar s(b, type);
-            return s.store(s.div(values[0], values[1]));
+            return s.store(s.mul(values[0], values[1]));
           });
     } else {
-      result = loops.elementwise(
-          shape, getStorageType(type), {x, max, sum},
-          [&](ImplicitLocOpBuilder &b, ValueRange values) {
-            Scalar s(b, type);
-            Value shifted = s.sub(s.load(values[0]), values[1]);
-            return s.store(s.sub(shifted, math::LogOp::create(b, values[2])));
-          });
+      result =
+          loops.elementwise(shape, getStorageType(type), {x, max, ofRow},
+                            [&](ImplicitLocOpBuilder &b, ValueRange values) {
+                              Scalar s(b, type);
+                              Value shifted =
+                                  s.sub(s.load(values[0]), values[1]);
+                              return s.store(s.sub(shifted, values[2]));
+                            });
     }
     rewriter.replaceOp(op, result);
     return success();

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The innermost loop of a linalg.generic on buffers, several elements a turn.
+#include "lib/Codegen/VectorLoop.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/VectorInterfaces.h"
+
+using namespace mlir;
+using namespace kvern;
+
+using vector::CombiningKind;
+
+//===----------------------------------------------------------------------===//
+// Matching
+//===----------------------------------------------------------------------===//
+
+static bool hasUnitStride(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !strides.empty() && strides.back() == 1;
+}
+
+bool VectorLoop::matchOperands() {
+  MLIRContext *context = op.getContext();
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!follows(operand)) {
+      continue;
+    }
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
+    if (!type || !hasUnitStride(type) ||
+        map.getResults().back() != getAffineDimExpr(dim, context) ||
+        llvm::any_of(map.getResults().drop_back(), [&](AffineExpr expr) {
+          return expr.isFunctionOfDim(dim);
+        })) {
+      return false;
+    }
+  }
+  // A value that the loop overwrites again and again.
+  return llvm::all_of(llvm::enumerate(isCarried), [&](auto output) {
+    return output.value() || follows(*op.getDpsInitOperand(output.index()));
+  });
+}
+
+/// A load of elements side by side: a row that an index selects.
+bool VectorLoop::matchLoad(memref::LoadOp load) {
+  if (load.getIndices().empty() || !hasUnitStride(load.getMemRefType())) {
+    return false;
+  }
+  auto last = load.getIndices().back().getDefiningOp<linalg::IndexOp>();
+  return last && last.getDim() == dim &&
+         llvm::all_of(load.getIndices().drop_back(),
+                      [&](Value index) { return isUniform.contains(index); });
+}
+
+/// Becomes vector instructions; functions of f64 become calls, one an element.
+static bool hasVectorForm(Operation *inner) {
+  return !isa<math::MathDialect>(inner->getDialect()) ||
+         !inner->getResult(0).getType().isF64() ||
+         isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp,
+             math::FmaOp, math::RoundEvenOp, math::RsqrtOp, math::SqrtOp,
+             math::TruncOp>(inner);
+}
+
+bool VectorLoop::matchBody() {
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (!follows(*input)) {
+      isUniform.insert(op.getMatchingBlockArgument(input));
+    }
+  }
+  auto isVectorElement = [](Type type) {
+    return VectorType::isValidElementType(type);
+  };
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    // Values from outside of the body are uniform too.
+    for (Value operand : inner.getOperands()) {
+      if (operand.getParentBlock() != op.getBody()) {
+        isUniform.insert(operand);
+      }
+    }
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      if (index.getDim() != dim) {
+        isUniform.insert(index);
+      }
+      continue;
+    }
+    if (auto load = dyn_cast<memref::LoadOp>(inner)) {
+      if (!matchLoad(load)) {
+        return false;
+      }
+      continue;
+    }
+    if (!isPure(&inner) || inner.getNumRegions() != 0 ||
+        !llvm::all_of(inner.getResultTypes(), isVectorElement)) {
+      return false;
+    }
+    if (llvm::all_of(inner.getOperands(), [&](Value operand) {
+          return isUniform.contains(operand);
+        })) {
+      isUniform.insert_range(inner.getResults());
+      continue;
+    }
+    if (!OpTrait::hasElementwiseMappableTraits(&inner) ||
+        inner.getNumResults() != 1 || !hasVectorForm(&inner)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::optional<VectorLoop::Combiner> VectorLoop::matchCombiner(BlockArgument sum,
+                                                              Value result) {
+  Operation *combiner = result.getDefiningOp();
+  if (!combiner) {
+    return std::nullopt;
+  }
+  // x > m ? x : m, which lets a NaN x go.
+  if (auto select = dyn_cast<arith::SelectOp>(combiner)) {
+    auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+    if (!compare || select.getFalseValue() != sum || compare.getRhs() != sum ||
+        compare.getLhs() != select.getTrueValue() ||
+        llvm::range_size(sum.getUses()) != 2 ||
+        compare.getPredicate() != arith::CmpFPredicate::OGT) {
+      return std::nullopt;
+    }
+    auto type = cast<FloatType>(sum.getType());
+    auto lowest = FloatAttr::get(
+        type, APFloat::getInf(type.getFloatSemantics(), /*Negative=*/true));
+    // So there is none among the partial results.
+    auto noNaN = arith::FastMathFlagsAttr::get(sum.getContext(),
+                                               arith::FastMathFlags::nnan);
+    return Combiner{CombiningKind::MAXNUMF, lowest, noNaN};
+  }
+  if (!sum.hasOneUse() || *sum.user_begin() != combiner) {
+    return std::nullopt;
+  }
+  std::optional<CombiningKind> kind =
+      llvm::TypeSwitch<Operation *, std::optional<CombiningKind>>(combiner)
+          .Case<arith::AddFOp, arith::AddIOp>(
+              [](auto) { return CombiningKind::ADD; })
+          .Case<arith::MulFOp, arith::MulIOp>(
+              [](auto) { return CombiningKind::MUL; })
+          .Case([](arith::MaximumFOp) { return CombiningKind::MAXIMUMF; })
+          .Case([](arith::MinimumFOp) { return CombiningKind::MINIMUMF; })
+          .Case([](arith::MaxSIOp) { return CombiningKind::MAXSI; })
+          .Case([](arith::MinSIOp) { return CombiningKind::MINSI; })
+          .Case([](arith::MaxUIOp) { return CombiningKind::MAXUI; })
+          .Case([](arith::MinUIOp) { return CombiningKind::MINUI; })
+          .Default([](auto) { return std::nullopt; });
+  std::optional<TypedAttr> neutral = arith::getNeutralElement(combiner);
+  if (!kind || !neutral) {
+    return std::nullopt;
+  }
+  arith::FastMathFlagsAttr fastMath;
+  if (auto math = dyn_cast<arith::ArithFastMathInterface>(combiner)) {
+    fastMath = math.getFastMathFlagsAttr();
+  }
+  return Combiner{*kind, *neutral, fastMath};
+}
+
+bool VectorLoop::matchCombiners() {
+  auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
+  for (auto [index, carried] : llvm::enumerate(isCarried)) {
+    if (!carried) {
+      continue;
+    }
+    std::optional<Combiner> combiner =
+        matchCombiner(op.getRegionOutputArgs()[index], yield.getOperand(index));
+    if (!combiner) {
+      return false;
+    }
+    combiners.push_back(*combiner);
+  }
+  return true;
+}
+
+void VectorLoop::chooseShape(int64_t vectorBits) {
+  unsigned widest = 0, narrowest = 64;
+  auto add = [&](Type type) {
+    type = getElementTypeOrSelf(type);
+    unsigned bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 64;
+    widest = std::max(widest, bits);
+    narrowest = std::min(narrowest, bits);
+  };
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (follows(operand)) {
+      add(operand.get().getType());
+    }
+  }
+  // Functions become about this many operations.
+  constexpr int64_t kFunction = 16;
+  int64_t operations = 0;
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    for (Type type : inner.getResultTypes()) {
+      if (isa<FloatType>(type)) {
+        widest = std::max(widest, type.getIntOrFloatBitWidth());
+      }
+    }
+    if (auto load = dyn_cast<memref::LoadOp>(inner)) {
+      add(load.getType());
+    }
+    operations += isa<math::MathDialect>(inner.getDialect()) ? kFunction : 1;
+  }
+  lanes = vectorBits / std::max(widest, 8u);
+  // AVX-512 masks everything for free, AVX2 elements of 4 bytes and more.
+  masks = vectorBits >= 512 || (vectorBits >= 256 && narrowest >= 32);
+  // Several sums hide the time of an addition.
+  bool carries = !combiners.empty();
+  unroll = operations <= 8 ? 4 : operations <= 16 ? 2 : carries ? 2 : 1;
+}
+
+FailureOr<VectorLoop> VectorLoop::match(linalg::GenericOp op, unsigned dim,
+                                        ArrayRef<bool> isCarried,
+                                        int64_t vectorBits) {
+  VectorLoop loop(op, dim, isCarried);
+  bool isSingle = op.getStaticLoopRanges()[dim] == 1;
+  if (vectorBits == 0 || isSingle || !loop.matchOperands() ||
+      !loop.matchBody() || !loop.matchCombiners()) {
+    return failure();
+  }
+  loop.chooseShape(vectorBits);
+  return loop;
+}
+
+//===----------------------------------------------------------------------===//
+// Emission
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> VectorLoop::address(ImplicitLocOpBuilder &b,
+                                       OpOperand &operand, Value at) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  SmallVector<Value> result;
+  for (AffineExpr expr : map.getResults()) {
+    if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+      result.push_back(loop.getPosition() == dim ? at
+                                                 : indices[loop.getPosition()]);
+      continue;
+    }
+    // Not along this loop, so its index does not matter.
+    SmallVector<Value> values(indices);
+    values[dim] = values[dim] ? values[dim] : at;
+    result.push_back(affine::AffineApplyOp::create(
+        b, AffineMap::get(map.getNumDims(), 0, expr), values));
+  }
+  return result;
+}
+
+Value VectorLoop::load(ImplicitLocOpBuilder &b, Value memory,
+                       ArrayRef<Value> place, Value mask) {
+  VectorType type =
+      vectorOf(cast<MemRefType>(memory.getType()).getElementType());
+  if (!mask) {
+    return vector::LoadOp::create(b, type, memory, place);
+  }
+  Value zero = arith::ConstantOp::create(b, b.getZeroAttr(type));
+  return vector::MaskedLoadOp::create(b, type, memory, place, mask, zero);
+}
+
+Value VectorLoop::widen(ImplicitLocOpBuilder &b, Value value) {
+  return isa<VectorType>(value.getType())
+             ? value
+             : vector::BroadcastOp::create(b, vectorOf(value.getType()), value)
+                   .getResult();
+}
+
+void VectorLoop::emitUniform(ImplicitLocOpBuilder &b) {
+  Value zero = arith::ConstantIndexOp::create(b, 0);
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(input);
+    if (!isUniform.contains(argument) || argument.use_empty()) {
+      continue;
+    }
+    Value memory = input->get();
+    uniform.map(argument, isa<MemRefType>(memory.getType())
+                              ? memref::LoadOp::create(b, memory,
+                                                       address(b, *input, zero))
+                              : memory);
+  }
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (inner.getNumResults() == 0 || !isUniform.contains(inner.getResult(0))) {
+      continue;
+    }
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      uniform.map(index.getResult(), indices[index.getDim()]);
+    } else {
+      b.clone(inner, uniform);
+    }
+  }
+}
+
+Value VectorLoop::emitOp(ImplicitLocOpBuilder &b, Operation &inner,
+                         IRMapping &values, Value at, Value mask) {
+  VectorType type = vectorOf(inner.getResult(0).getType());
+  if (isa<linalg::IndexOp>(inner)) {
+    Value steps = vector::StepOp::create(b, type);
+    return arith::AddIOp::create(b, steps, widen(b, at));
+  }
+  if (auto row = dyn_cast<memref::LoadOp>(inner)) {
+    SmallVector<Value> place;
+    for (Value index : row.getIndices().drop_back()) {
+      place.push_back(values.lookupOrDefault(index));
+    }
+    place.push_back(at);
+    return load(b, row.getMemRef(), place, mask);
+  }
+  SmallVector<Value> operands;
+  for (Value operand : inner.getOperands()) {
+    operands.push_back(widen(b, values.lookupOrDefault(operand)));
+  }
+  OperationState state(op.getLoc(), inner.getName());
+  state.addOperands(operands);
+  state.addTypes(type);
+  state.addAttributes(inner.getAttrs());
+  return b.create(state)->getResult(0);
+}
+
+SmallVector<Value> VectorLoop::emitTurn(ImplicitLocOpBuilder &b, Value at,
+                                        Value mask, ArrayRef<Value> sums) {
+  IRMapping values = uniform;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(input);
+    if (follows(*input) && !argument.use_empty()) {
+      values.map(argument, load(b, input->get(), address(b, *input, at), mask));
+    }
+  }
+  ArrayRef<Value> remaining = sums;
+  for (auto [index, carried] : llvm::enumerate(isCarried)) {
+    OpOperand *init = op.getDpsInitOperand(index);
+    BlockArgument argument = op.getMatchingBlockArgument(init);
+    if (carried) {
+      values.map(argument, remaining.front());
+      remaining = remaining.drop_front();
+    } else if (!argument.use_empty()) {
+      values.map(argument, load(b, init->get(), address(b, *init, at), mask));
+    }
+  }
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (!isUniform.contains(inner.getResult(0))) {
+      values.map(inner.getResult(0), emitOp(b, inner, values, at, mask));
+    }
+  }
+  SmallVector<Value> result;
+  Operation *yield = op.getBody()->getTerminator();
+  for (auto [index, carried] : llvm::enumerate(isCarried)) {
+    Value value = widen(b, values.lookupOrDefault(yield->getOperand(index)));
+    if (carried) {
+      result.push_back(
+          mask ? arith::SelectOp::create(b, mask, value, sums[result.size()])
+               : value);
+      continue;
+    }
+    OpOperand *init = op.getDpsInitOperand(index);
+    SmallVector<Value> place = address(b, *init, at);
+    if (mask) {
+      vector::MaskedStoreOp::create(b, init->get(), place, mask, value);
+    } else {
+      vector::StoreOp::create(b, value, init->get(), place);
+    }
+  }
+  return result;
+}
+
+/// A loop from `from` to `to` over `vectors` vectors a turn; `sums` are those
+/// of the first vector, then those of the second, ...
+SmallVector<Value> VectorLoop::emitTurns(ImplicitLocOpBuilder &b, Value from,
+                                         Value to, int64_t vectors,
+                                         ArrayRef<Value> sums) {
+  Value step = arith::ConstantIndexOp::create(b, vectors * lanes);
+  auto loop = scf::ForOp::create(b, from, to, step, sums);
+  OpBuilder::InsertionGuard guard(b);
+  if (sums.empty()) {
+    b.setInsertionPoint(loop.getBody()->getTerminator());
+  } else {
+    b.setInsertionPointToEnd(loop.getBody());
+  }
+  SmallVector<Value> inner(loop.getRegionIterArgs());
+  SmallVector<Value> results;
+  for (int64_t i = 0; i < vectors; ++i) {
+    Value at = loop.getInductionVar();
+    if (i != 0) {
+      Value offset = arith::ConstantIndexOp::create(b, i * lanes);
+      at = arith::AddIOp::create(b, at, offset);
+    }
+    size_t count = combiners.size();
+    llvm::append_range(
+        results, emitTurn(b, at, {}, ArrayRef(inner).slice(i * count, count)));
+  }
+  if (!sums.empty()) {
+    scf::YieldOp::create(b, results);
+  }
+  return SmallVector<Value>(loop.getResults());
+}
+
+Value VectorLoop::emit(OpBuilder &builder, ArrayRef<Value> outer, Value size,
+                       SmallVectorImpl<Value> &carried) {
+  ImplicitLocOpBuilder b(op.getLoc(), builder);
+  indices.assign(outer.begin(), outer.end());
+  indices[dim] = Value();
+  uniform.clear();
+  emitUniform(b);
+
+  auto roundDown = [&](int64_t multiple) -> Value {
+    Value divisor = arith::ConstantIndexOp::create(b, multiple);
+    Value rest = arith::RemUIOp::create(b, size, divisor);
+    return arith::SubIOp::create(b, size, rest);
+  };
+  size_t count = combiners.size();
+  SmallVector<Value> sums;
+  for (const Combiner &combiner : combiners) {
+    VectorType type = vectorOf(combiner.neutral.getType());
+    sums.push_back(arith::ConstantOp::create(
+        b, DenseElementsAttr::get(type, combiner.neutral)));
+  }
+  Value from = arith::ConstantIndexOp::create(b, 0);
+  if (unroll > 1) {
+    SmallVector<Value> all;
+    for (int64_t i = 0; i < unroll; ++i) {
+      llvm::append_range(all, sums);
+    }
+    Value to = roundDown(unroll * lanes);
+    all = emitTurns(b, from, to, unroll, all);
+    for (size_t i = 0; i < count; ++i) {
+      sums[i] = all[i];
+      for (int64_t part = 1; part < unroll; ++part) {
+        sums[i] = vector::makeArithReduction(b, b.getLoc(), combiners[i].kind,
+                                             sums[i], all[part * count + i],
+                                             combiners[i].fastMath);
+      }
+    }
+    from = to;
+  }
+  Value whole = roundDown(lanes);
+  sums = emitTurns(b, from, whole, 1, sums);
+  if (masks) {
+    Value rest = arith::SubIOp::create(b, size, whole);
+    Value isLeft = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, rest,
+                                         arith::ConstantIndexOp::create(b, 0));
+    SmallVector<Type> types;
+    for (Value sum : sums) {
+      types.push_back(sum.getType());
+    }
+    auto end =
+        scf::IfOp::create(b, types, isLeft, /*withElseRegion=*/count != 0);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(end.thenBlock());
+    Value mask = vector::CreateMaskOp::create(b, vectorOf(b.getI1Type()), rest);
+    SmallVector<Value> results = emitTurn(b, whole, mask, sums);
+    if (count != 0) {
+      scf::YieldOp::create(b, results);
+      b.setInsertionPointToStart(end.elseBlock());
+      scf::YieldOp::create(b, sums);
+      sums.assign(end.getResults().begin(), end.getResults().end());
+    }
+  }
+  for (size_t i = 0; i < count; ++i) {
+    carried[i] = vector::ReductionOp::create(
+        b, combiners[i].kind, sums[i], carried[i],
+        combiners[i].fastMath ? combiners[i].fastMath.getValue()
+                              : arith::FastMathFlags::none);
+  }
+  return masks ? Value() : whole;
+}
