@@ -76,8 +76,8 @@ func::FuncOp KernelOutliner::buildFunction(const FusionGroup &group,
                                            ArrayRef<Value> operands) {
   Operation *last = group.getLast();
   OpBuilder builder(last->getContext());
-  auto type =
-      builder.getFunctionType(TypeRange(operands), last->getResultTypes());
+  SmallVector<Value> values = group.getResults();
+  auto type = builder.getFunctionType(TypeRange(operands), TypeRange(values));
   // A fixed name, since the text identifies the kernel.
   auto kernel = func::FuncOp::create(last->getLoc(), "kernel", type);
   kernel.setPrivate();
@@ -96,7 +96,7 @@ func::FuncOp KernelOutliner::buildFunction(const FusionGroup &group,
     builder.clone(*op, mapping);
   }
   SmallVector<Value> results;
-  for (Value result : last->getResults()) {
+  for (Value result : values) {
     results.push_back(mapping.lookup(result));
   }
   func::ReturnOp::create(builder, last->getLoc(), results);
@@ -161,10 +161,13 @@ void KernelOutliner::outline(const FusionGroup &group) {
     lines.push_back(op->getLoc());
   }
   Location loc = FusedLoc::get(builder.getContext(), lines);
-  auto call = CallOp::create(builder, loc, last->getResultTypes(),
+  SmallVector<Value> results = group.getResults();
+  auto call = CallOp::create(builder, loc, TypeRange(results),
                              it->second.getSymName(), operands.getArrayRef(),
                              /*prefix=*/"", dims);
-  last->replaceAllUsesWith(call);
+  for (auto [from, to] : llvm::zip_equal(results, call.getResults())) {
+    from.replaceAllUsesWith(to);
+  }
   for (Operation *op : llvm::reverse(group.ops)) {
     op->erase();
   }

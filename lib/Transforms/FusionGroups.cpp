@@ -3,6 +3,8 @@
 
 #include "lib/Transforms/FusionGroups.h"
 
+#include "lib/Transforms/PlaceGroups.h"
+
 #include "dialect/Inference.h"
 
 using namespace mlir;
@@ -94,10 +96,28 @@ static bool acceptsProducer(Operation *user, Operation *producer) {
   }
 }
 
+/// Two products of the same rows by equal loops.
+static bool areTwins(Operation *a, Operation *b) {
+  return getKind(a) == FusionKind::Contraction &&
+         a->getName() == b->getName() && a->getOperand(0) == b->getOperand(0) &&
+         a->getOperandTypes() == b->getOperandTypes() &&
+         a->getResultTypes() == b->getResultTypes() &&
+         a->getAttrDictionary() == b->getAttrDictionary();
+}
+
+static bool hasTwins(const FusionGroup &group) {
+  return llvm::any_of(group.ops, [&](Operation *op) {
+    return op != group.root && areTwins(op, group.root);
+  });
+}
+
 /// Whether everything in `group` is an elementwise op on the result of `root`,
 /// element by element: an epilogue.
 static bool isEpilogueOf(const FusionGroup &group, Operation *root) {
-  if (group.root || isa<ConcatOp, GatherOp, SliceOp>(root)) {
+  if (isa<ConcatOp, GatherOp, SliceOp>(root)) {
+    return false;
+  }
+  if (group.root && (!areTwins(group.root, root) || hasTwins(group))) {
     return false;
   }
   ArrayRef<DimAttr> shape = getShape(root->getResult(0));
@@ -120,9 +140,53 @@ static bool isEpilogueOf(const FusionGroup &group, Operation *root) {
   return getShape(group.getLast()->getResult(0)) == shape;
 }
 
-SmallVector<std::unique_ptr<FusionGroup>>
-kvern::formFusionGroups(Block &block) {
-  SmallVector<std::unique_ptr<FusionGroup>> groups;
+/// The group whose norm (or softmax) takes the result of `op`, which others
+/// read too: it computes both. Null when the result is an epilogue rather.
+static FusionGroup *
+findNormOf(Operation *op, const DenseMap<Operation *, FusionGroup *> &groupOf) {
+  if (getKind(op) != FusionKind::Elementwise || isa<PermuteOp>(op) ||
+      op->getNumResults() != 1 || op->hasOneUse()) {
+    return nullptr;
+  }
+  ArrayRef<DimAttr> shape = getShape(op->getResult(0));
+  for (Value operand : op->getOperands()) {
+    Operation *def = operand.getDefiningOp();
+    if (def && getKind(def) == FusionKind::Contraction && def->hasOneUse() &&
+        getShape(operand) == shape) {
+      return nullptr;
+    }
+  }
+  FusionGroup *found = nullptr;
+  for (OpOperand &use : op->getUses()) {
+    Operation *user = use.getOwner();
+    std::optional<FusionKind> kind = getKind(user);
+    bool isNorm =
+        kind == FusionKind::Norm || isa<SoftmaxOp, LogsoftmaxOp>(user);
+    if (!isNorm || use.getOperandNumber() != 0) {
+      continue;
+    }
+    FusionGroup *group = groupOf.lookup(user);
+    if (!group || found) {
+      return nullptr;
+    }
+    found = group;
+  }
+  return found;
+}
+
+SmallVector<Value> FusionGroup::getResults() const {
+  SmallVector<Value> results(getLast()->getResults());
+  for (Operation *op : shared) {
+    results.push_back(op->getResult(0));
+  }
+  return results;
+}
+
+using Groups = SmallVector<std::unique_ptr<FusionGroup>>;
+
+/// The ops in `alone` share no result.
+static Groups formGroups(Block &block, const DenseSet<Operation *> &alone) {
+  Groups groups;
   DenseMap<Operation *, FusionGroup *> groupOf;
   for (Operation &op : llvm::reverse(block)) {
     if (!isKernelOp(&op)) {
@@ -149,6 +213,13 @@ kvern::formFusionGroups(Block &block) {
         });
       }
     }
+    if (!joins && !alone.contains(&op)) {
+      if (FusionGroup *norm = findNormOf(&op, groupOf)) {
+        target = norm;
+        target->shared.push_back(&op);
+        joins = true;
+      }
+    }
     if (!joins) {
       groups.push_back(std::make_unique<FusionGroup>());
       target = groups.back().get();
@@ -161,4 +232,16 @@ kvern::formFusionGroups(Block &block) {
   }
   std::reverse(groups.begin(), groups.end());
   return groups;
+}
+
+Groups kvern::formFusionGroups(Block &block) {
+  DenseSet<Operation *> alone;
+  while (true) {
+    Groups groups = formGroups(block, alone);
+    SmallVector<Operation *> misplaced = placeGroups(block, groups);
+    if (misplaced.empty()) {
+      return groups;
+    }
+    alone.insert_range(misplaced);
+  }
 }
