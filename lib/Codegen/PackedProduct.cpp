@@ -29,18 +29,34 @@ public:
       : b(b), lanes(b.blocking.lanes), vectors(b.blocking.vectors),
         width(b.blocking.panelColumns()),
         lhs(b, b.blocking.blockRows, b.blocking.blockDepth) {
-    // Tiles read rows to the end of the last turn of their loop.
-    if (LhsRows::suitsCache(b) && isMultiple(b.depth, kTileUnroll)) {
+    // Tiles read packed rows to the end of the last turn of their loop.
+    bool packsRhs = !isSmallRhs();
+    if (LhsRows::suitsCache(b) &&
+        (!packsRhs || isMultiple(b.depth, kTileUnroll))) {
       lhs.readInPlace();
     } else {
       lhs.readPacked(allocate);
     }
-    rhsMemory = allocate(packedRhsSize(b.blocking));
+    if (packsRhs) {
+      rhsMemory = allocate(packedRhsSize(b.blocking));
+    }
   }
 
   void emit();
 
 private:
+  /// Whether rhs is as good as packed: rows of vectors, and so few that all of
+  /// them stay in the second cache.
+  bool isSmallRhs() const {
+    unsigned rhs = b.product.rhs;
+    Value memory = b.product.op->getOperand(rhs);
+    std::optional<int64_t> rows = getConstantIntValue(b.depth),
+                           columns = getConstantIntValue(b.columns);
+    return rows && columns && b.isContiguous(rhs, b.product.n) &&
+           getElementTypeOrSelf(memory.getType()) == b.element &&
+           (*columns % width == 0 || b.loadsMasked(rhs)) &&
+           *rows * *columns <= b.blocking.blockRows * b.blocking.blockDepth;
+  }
   void packRhs(Span columns, Span depth);
   void packRhsByRows(Span columns, Span depth, Value panel, Value at);
   void packRhsTransposed(Span columns, Span depth, Value panel, Value at);
@@ -60,6 +76,7 @@ private:
   ProductBuilder &b;
   const int64_t lanes, vectors, width;
   LhsRows lhs;
+  /// Packed panels; null if rhs is read where it lies.
   Value rhsMemory;
 };
 } // namespace
@@ -69,7 +86,9 @@ void PackedEmitter::emit() {
   const ProductBlocking &sizes = b.blocking;
   forEachBlock(b, b.columns, block(sizes.blockColumns), [&](Span columns) {
     forEachBlock(b, b.depth, block(sizes.blockDepth), [&](Span depth) {
-      packRhs(columns, depth);
+      if (rhsMemory) {
+        packRhs(columns, depth);
+      }
       forEachBlock(b, b.rows, block(sizes.blockRows), [&](Span rows) {
         lhs.select(rows, depth);
         emitTiles(rows, columns, depth);
@@ -197,12 +216,20 @@ void PackedEmitter::emitTiles(Span rows, Span columns, Span depth) {
         b, rows.size, [&](int64_t tileRows, Value row, bool uncertain) {
           TileShape shape{tileRows, 1, vectors,
                           chooseUnroll(tileRows * vectors),
-                          /*padded=*/true};
+                          /*padded=*/static_cast<bool>(rhsMemory)};
           auto left = [&](int64_t i, Value k) {
             return lhs.load(row, i, k,
                             /*clamped=*/uncertain && i == tileRows - 1);
           };
           auto right = [&](int64_t, int64_t v, Value k) -> Value {
+            if (!rhsMemory) {
+              Value column = b.add(panel, v * lanes);
+              Value length = isMultiple(b.columns, width)
+                                 ? Value()
+                                 : b.sub(columns.size, column);
+              return b.loadVector(b.product.rhs, b.add(columns.from, column),
+                                  b.add(depth.from, k), length);
+            }
             Value at = b.add(b.add(rhsAt, b.mul(k, width)), v * lanes);
             return vector::LoadOp::create(b, b.vector, rhsMemory, at);
           };
