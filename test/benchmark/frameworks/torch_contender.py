@@ -60,7 +60,11 @@ class TorchOperations(Operations):
 
 
 def to_torch(value: np.ndarray, dtype: str) -> torch.Tensor:
-    return torch.from_numpy(np.ascontiguousarray(value)).to(getattr(torch, dtype))
+    value = np.ascontiguousarray(value)
+    if dtype == "bfloat16":
+        # A type that PyTorch does not know from NumPy: by its bits.
+        return torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(value).to(getattr(torch, dtype))
 
 
 class CaseModule(torch.nn.Module):
