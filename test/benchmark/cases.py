@@ -33,6 +33,8 @@ class Case:
     """Of the result, relative to its largest element."""
     symbolic: dict[str, tuple[int | str, ...]] = field(default_factory=dict)
     """Shapes of inputs with named sizes, for compilers that can keep them open."""
+    indices: dict[str, int] = field(default_factory=dict)
+    """Inputs that are int64, below this number; all others are of `dtype`."""
 
 
 def select(patterns: list[str]) -> list[Case]:
@@ -284,3 +286,83 @@ def _models() -> Iterator[Case]:
             4.0 * parameters,
             symbolic=symbolic,
         )
+    yield _encoder(batch=8, seq=64)
+
+
+@dataclass(frozen=True)
+class EncoderSizes:
+    """all-MiniLM-L6-v2: an encoder of BERT's kind (Devlin et al., 2018), of six layers."""
+
+    layers: int = 6
+    hidden: int = 384
+    heads: int = 12
+    feed_forward: int = 1536
+    vocabulary: int = 30522
+
+    def layer_weights(self) -> dict[str, tuple[int, ...]]:
+        h, f = self.hidden, self.feed_forward
+        weights: dict[str, tuple[int, ...]] = {
+            "q": (h, h),
+            "k": (h, h),
+            "v": (h, h),
+            "o": (h, h),
+            "in": (f, h),
+        }
+        weights |= {
+            "out": (h, f),
+            "b_q": (h,),
+            "b_k": (h,),
+            "b_v": (h,),
+            "b_o": (h,),
+            "b_in": (f,),
+            "b_out": (h,),
+        }
+        return weights | {"gamma1": (h,), "beta1": (h,), "gamma2": (h,), "beta2": (h,)}
+
+    def weights(self) -> dict[str, tuple[int, ...]]:
+        weights: dict[str, tuple[int, ...]] = {"words": (self.vocabulary, self.hidden)}
+        for layer in range(self.layers):
+            weights |= {f"{name}_{layer}": shape for name, shape in self.layer_weights().items()}
+        return weights
+
+
+def _encoder(batch: int, seq: int) -> Case:
+    sizes = EncoderSizes()
+    h, d = sizes.hidden, sizes.hidden // sizes.heads
+
+    def forward(ops: Any, i: dict[str, Any], all_weights: dict[str, Any]) -> Any:
+        b, n = i["tokens"].shape
+        x = ops.embedding(all_weights["words"], i["tokens"])
+        for layer in range(sizes.layers):
+            w = {name: all_weights[f"{name}_{layer}"] for name in sizes.layer_weights()}
+            q, k, v = (
+                ops.reshape(ops.linear(x, w[name]) + w[f"b_{name}"], [b, n, sizes.heads, d])
+                for name in "qkv"
+            )
+            mixed = ops.reshape(ops.attention(q, k, v, causal=False), [b, n, h])
+            x = ops.layer_norm(
+                x + ops.linear(mixed, w["o"]) + w["b_o"], w["gamma1"], w["beta1"], 1e-12
+            )
+            inner = ops.gelu(ops.linear(x, w["in"]) + w["b_in"])
+            x = ops.layer_norm(
+                x + ops.linear(inner, w["out"]) + w["b_out"], w["gamma2"], w["beta2"], 1e-12
+            )
+        return x
+
+    matrices = sum(
+        shape[0] * shape[1] for shape in sizes.layer_weights().values() if len(shape) == 2
+    )
+    tokens = batch * seq
+    flops = sizes.layers * (2.0 * tokens * matrices + 4.0 * tokens * seq * h)
+    return Case(
+        f"minilm/{batch}x{seq}",
+        "model",
+        {"tokens": (batch, seq)},
+        sizes.weights(),
+        forward,
+        flops,
+        4.0 * sizes.layers * matrices,
+        symbolic={"tokens": ("batch", "seq")},
+        indices={"tokens": sizes.vocabulary},
+        tolerance=1e-3,
+    )

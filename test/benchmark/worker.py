@@ -30,7 +30,12 @@ def make_values(case: Case) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray
         value = random.standard_normal(shape, np.float32) * np.float32(scale)
         return value.astype(ml_dtypes.bfloat16) if case.dtype == "bfloat16" else value
 
-    inputs = {name: make(shape, 1.0) for name, shape in case.inputs.items()}
+    inputs = {
+        name: random.integers(0, case.indices[name], shape)
+        if name in case.indices
+        else make(shape, 1.0)
+        for name, shape in case.inputs.items()
+    }
     weights = {}
     for name, shape in case.weights.items():
         fan_in = int(np.prod(shape[:-1])) if case.family == "conv" else shape[-1]

@@ -90,5 +90,9 @@ class Operations:
     def concat(self, values: list[Any], axis: int) -> Any:
         raise Unsupported("no concat")
 
+    def embedding(self, table: Any, indices: Any) -> Any:
+        """Rows of `table`."""
+        return table[indices]
+
     def reshape(self, x: Any, shape: list[int]) -> Any:
         return x.reshape(shape)

@@ -64,7 +64,9 @@ class JaxOperations(Operations):
 def arrange(case: Case, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Matrices in the order that XLA multiplies fastest."""
     return {
-        name: np.ascontiguousarray(value.T) if value.ndim == 2 and case.family != "conv" else value
+        name: np.ascontiguousarray(value.T)
+        if value.ndim == 2 and case.family != "conv" and name != "words"
+        else value
         for name, value in weights.items()
     }
 
@@ -84,7 +86,10 @@ class Jax(Contender):
         if case.encoding:
             raise Unsupported("no GGUF weights")
         arrays, parameters = (
-            {name: jnp.asarray(value, case.dtype) for name, value in values.items()}
+            {
+                name: jnp.asarray(value, None if value.dtype == np.int64 else case.dtype)
+                for name, value in values.items()
+            }
             for values in (inputs, arrange(case, weights))
         )
         # Weights are arguments: constants would be folded for minutes.

@@ -53,6 +53,9 @@ class KvernOperations(Operations):
     def attention(self, q: Any, k: Any, v: Any, causal: bool) -> Any:
         return ops.attention(q, k, v, mask_variant="causal" if causal else "null")
 
+    def embedding(self, table: Any, indices: Any) -> Any:
+        return ops.gather(table, indices, 0)
+
     def conv2d(self, x: Any, filter: Any, padding: int) -> Any:
         return ops.conv2d(x, filter, padding=(padding,) * 4)
 
@@ -76,7 +79,11 @@ class Kvern(Contender):
     ) -> Callable[[], Any]:
         dtype = DType[case.dtype]
         types = [
-            TensorType(dtype, case.symbolic.get(name, shape), CPU)
+            TensorType(
+                DType.int64 if name in case.indices else dtype,
+                case.symbolic.get(name, shape),
+                CPU,
+            )
             for name, shape in case.inputs.items()
         ]
         if case.encoding:

@@ -75,7 +75,10 @@ def reference(
     """The result of a case in float64."""
 
     def widen(values: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return {name: value.astype(np.float64) for name, value in values.items()}
+        return {
+            name: value if value.dtype == np.int64 else value.astype(np.float64)
+            for name, value in values.items()
+        }
 
     if case.encoding:
         from gguf import GGMLQuantizationType, quants

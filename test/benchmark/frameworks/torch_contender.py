@@ -61,6 +61,8 @@ class TorchOperations(Operations):
 
 def to_torch(value: np.ndarray, dtype: str) -> torch.Tensor:
     value = np.ascontiguousarray(value)
+    if value.dtype == np.int64:
+        return torch.from_numpy(value)
     if dtype == "bfloat16":
         # A type that PyTorch does not know from NumPy: by its bits.
         return torch.from_numpy(value.view(np.int16)).view(torch.bfloat16)
