@@ -34,11 +34,17 @@ ProductTiles::ProductTiles(Contraction &product, const CpuTarget &target) {
   blocking = ProductBlocking::get(target, bytes, inPanels ? product.panel : 0);
   int64_t depth = product.op.getStaticLoopRanges()[product.k];
   fewRows = inPanels ? blocking.tileRows : kFewPlainRows;
-  // A plain rhs is read along its rows, the longer the better.
+  // Without panels, the columns of rhs are read one by one, or its rows, which
+  // stream the better the longer they are. Short ones leave tiles to threads.
+  AffineMap rhs = product.op.getMatchingIndexingMap(
+      &product.op->getOpOperand(product.rhs));
+  bool byColumns =
+      rhs.getNumResults() != 0 &&
+      rhs.getResults().back() == getAffineDimExpr(product.k, rhs.getContext());
   wideColumns = inPanels
                     ? blocking.streamedColumns(
                           ShapedType::isDynamic(depth) ? 1024 : depth, target)
-                    : target.l1Bytes / 2 / bytes;
+                    : target.l1Bytes / (byColumns ? 32 : 2) / bytes;
   if (product.panel != 0 && !inPanels) {
     blocking.blockColumns = wideColumns = product.panel;
   }
