@@ -76,10 +76,9 @@ static LogicalResult checkWindow(InferError error, const Window &window,
 static DimAttr getPositions(DimAttr size, int64_t slack, int64_t stride) {
   MLIRContext *context = size.getContext();
   DimAttr span = size + slack;
-  DimAttr steps =
-      span ? DimAttr::combine(AffineExprKind::FloorDiv, span,
-                              DimAttr::getStatic(context, stride))
-           : DimAttr();
+  DimAttr steps = span ? DimAttr::combine(AffineExprKind::FloorDiv, span,
+                                          DimAttr::getStatic(context, stride))
+                       : DimAttr();
   return steps ? steps + 1 : DimAttr();
 }
 
@@ -184,9 +183,9 @@ static LogicalResult checkFilter(InferError error, DimAttr channels,
                                  ArrayRef<kvern::TensorType> types) {
   // filter_c3
   if (!expected || channels != expected) {
-    return error("expected x with the ",
+    return error("expected the channel axis of x to have size ",
                  expected ? expected.str() : "(overflowing)",
-                 " channels that the filter reads, but got ", channels.str());
+                 ", as the filter reads, but got ", channels.str());
   }
   // filter_c4
   if (types.size() > 2 &&
@@ -197,12 +196,10 @@ static LogicalResult checkFilter(InferError error, DimAttr channels,
   return success();
 }
 
-static LogicalResult addConvolutionResult(InferError error,
-                                          kvern::TensorType like,
-                                          StringRef layout, DimAttr batch,
-                                          DimAttr channels,
-                                          ArrayRef<DimAttr> spatial,
-                                          SmallVectorImpl<Type> &results) {
+static LogicalResult
+addConvolutionResult(InferError error, kvern::TensorType like, StringRef layout,
+                     DimAttr batch, DimAttr channels, ArrayRef<DimAttr> spatial,
+                     SmallVectorImpl<Type> &results) {
   SmallVector<DimAttr> shape{batch};
   if (!isChannelsLast(layout)) {
     shape.push_back(channels);
@@ -215,11 +212,12 @@ static LogicalResult addConvolutionResult(InferError error,
 }
 
 template <typename OpT>
-static LogicalResult
-inferConvolution(std::optional<Location> location, typename OpT::Adaptor adaptor,
-                 int64_t rank, ArrayRef<StringRef> inputLayouts,
-                 ArrayRef<StringRef> filterLayouts,
-                 SmallVectorImpl<Type> &results) {
+static LogicalResult inferConvolution(std::optional<Location> location,
+                                      typename OpT::Adaptor adaptor,
+                                      int64_t rank,
+                                      ArrayRef<StringRef> inputLayouts,
+                                      ArrayRef<StringRef> filterLayouts,
+                                      SmallVectorImpl<Type> &results) {
   InferError error(location, OpT::getOperationName());
   auto types = getTensorTypes(error, adaptor.getOperands());
   if (failed(types) || failed(checkSameDevice(error, *types)) ||
@@ -235,9 +233,8 @@ inferConvolution(std::optional<Location> location, typename OpT::Adaptor adaptor
   int64_t groups = adaptor.getGroups();
   std::optional<int64_t> filters = shape->filters.getStaticValue();
   // conv_c1
-  if (groups < 1 ||
-      (groups != 1 && (!filters || *filters % groups != 0 ||
-                       !shape->filterChannels.isStatic()))) {
+  if (groups < 1 || (groups != 1 && (!filters || *filters % groups != 0 ||
+                                     !shape->filterChannels.isStatic()))) {
     return error("expected groups that divide the ", shape->filters.str(),
                  " filters of ", shape->filterChannels.str(),
                  " channels, static numbers with more than one group, but got ",
@@ -302,8 +299,9 @@ LogicalResult PackedConvOp::inferReturnTypes(MLIRContext *context,
   }
   // packed_conv_c2
   if (x.back() != panels[panels.size() - 2]) {
-    return error("expected x with the ", panels[panels.size() - 2].str(),
-                 " channels of the panels, but got ", x.back().str());
+    return error("expected the channel axis of x to have size ",
+                 panels[panels.size() - 2].str(),
+                 ", as the panels have, but got ", x.back().str());
   }
   int64_t count = *panels.front().getStaticValue();
   int64_t panel = *panels.back().getStaticValue();
@@ -361,9 +359,9 @@ LogicalResult Conv2dTransposeOp::inferReturnTypes(
   auto shape = getConvolutionShape(error, adaptor, *types, window,
                                    {"NHWC", "NCHW"}, {"RSCF", "FCRS"});
   // Filters are the channels of x here.
-  if (failed(shape) || failed(checkFilter(error, shape->channels,
-                                          shape->filters, shape->filterChannels,
-                                          *types))) {
+  if (failed(shape) ||
+      failed(checkFilter(error, shape->channels, shape->filters,
+                         shape->filterChannels, *types))) {
     return failure();
   }
   ArrayRef<int64_t> extra = adaptor.getOutputPaddings();
@@ -479,9 +477,10 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *,
   // pad_c3
   bool hasScalar = types->size() > 1 && types->back().getRank() == 0;
   if ((mode == "constant") != hasScalar || types->size() > 1 + hasScalar) {
-    return error("expected a scalar value with mode constant only, but got mode ",
-                 mode, types->size() > 1 ? " and shape " : " and none",
-                 types->size() > 1 ? toString(types->back().getShape()) : "");
+    return error(
+        "expected a scalar value with mode constant only, but got mode ", mode,
+        types->size() > 1 ? " and shape " : " and none",
+        types->size() > 1 ? toString(types->back().getShape()) : "");
   }
   SmallVector<DimAttr> shape;
   for (auto [axis, dim] : llvm::enumerate(x)) {
@@ -523,17 +522,16 @@ static void addWindowConditions(OpT op, ArrayRef<int64_t> kernel,
   Window window = getWindow(op, kernel.size());
   for (int64_t axis = 0; axis < window.rank; ++axis) {
     DimAttr size = shape[firstAxis + axis] + window.before(axis);
-    conditions.push_back(
-        {getDim(op, window.getExtent(axis, kernel[axis])),
-         size ? size + window.after(axis) : size,
-         "the window to fit into padded axis " +
-             std::to_string(firstAxis + axis)});
+    conditions.push_back({getDim(op, window.getExtent(axis, kernel[axis])),
+                          size ? size + window.after(axis) : size,
+                          "the window to fit into padded axis " +
+                              std::to_string(firstAxis + axis)});
   }
 }
 
 template <typename OpT>
-static void addConvolutionConditions(
-    OpT op, SmallVectorImpl<SizeCondition> &conditions) {
+static void
+addConvolutionConditions(OpT op, SmallVectorImpl<SizeCondition> &conditions) {
   auto filter = cast<kvern::TensorType>(op.getFilter().getType()).getShape();
   bool filtersLast = isFiltersLast(op.getFilterLayout());
   SmallVector<int64_t> kernel;
@@ -566,8 +564,8 @@ SmallVector<SizeCondition> kvern::getSizeConditions(Operation *op) {
     auto shape = cast<kvern::TensorType>(pad.getX().getType()).getShape();
     int64_t kept = pad.getMode() == "reflect" ? 1 : 0;
     for (auto [axis, dim] : llvm::enumerate(shape)) {
-      int64_t longest =
-          std::max(pad.getPaddings()[2 * axis], pad.getPaddings()[2 * axis + 1]);
+      int64_t longest = std::max(pad.getPaddings()[2 * axis],
+                                 pad.getPaddings()[2 * axis + 1]);
       if (longest != 0 && pad.getMode() != "constant") {
         conditions.push_back({getDim(op, kept ? longest + 1 : 1), dim,
                               "axis " + std::to_string(axis) +
@@ -620,8 +618,8 @@ template <typename OpT> struct PutChannelsLast : OpRewritePattern<OpT> {
                    rewriter.getStringAttr(isVolume ? "QRSCF" : "RSCF"));
     SmallVector<Value> operands(op->getOperands());
     if (!channelsLast) {
-      operands[0] = PermuteOp::create(rewriter, loc, operands[0],
-                                      getChannelsToEnd(rank));
+      operands[0] =
+          PermuteOp::create(rewriter, loc, operands[0], getChannelsToEnd(rank));
     }
     if (!filtersLast) {
       SmallVector<int64_t> permutation =
@@ -639,16 +637,50 @@ template <typename OpT> struct PutChannelsLast : OpRewritePattern<OpT> {
   }
 };
 
+/// A filter of one element is a matrix that all pixels are multiplied by.
+template <typename OpT> struct MultiplyPixels : OpRewritePattern<OpT> {
+  using OpRewritePattern<OpT>::OpRewritePattern;
+  LogicalResult matchAndRewrite(OpT op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<kvern::TensorType>(op.getType());
+    auto filter = cast<kvern::TensorType>(op.getFilter().getType()).getShape();
+    ArrayRef<DimAttr> kernel = filter.drop_back(2);
+    auto isOne = [](auto value) { return value == 1; };
+    auto isZero = [](int64_t value) { return value == 0; };
+    if (!isChannelsLast(op.getInputLayout()) ||
+        !isFiltersLast(op.getFilterLayout()) || op.getGroups() != 1 ||
+        !llvm::all_of(kernel, [](DimAttr dim) { return dim.isStatic(1); }) ||
+        !llvm::all_of(op.getStrides(), isOne) ||
+        !llvm::all_of(op.getPaddings(), isZero)) {
+      return rewriter.notifyMatchFailure(op, "reads neighbours of a pixel");
+    }
+    if (op.getBias() && isa<Float16Type, BFloat16Type>(type.getElementType())) {
+      return rewriter.notifyMatchFailure(op, "would be rounded twice");
+    }
+    Location loc = op.getLoc();
+    Value matrix = ReshapeOp::create(
+        rewriter, loc, op.getFilter(),
+        ShapeAttr::get(op.getContext(), filter.take_back(2)));
+    Value result = MatmulOp::create(rewriter, loc, op.getX(), matrix,
+                                    /*transpose_rhs=*/false);
+    if (op.getBias()) {
+      result = AddOp::create(rewriter, loc, result, op.getBias());
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 } // namespace
 
 void Conv2dOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                            MLIRContext *context) {
-  patterns.add<PutChannelsLast<Conv2dOp>>(context);
+  patterns.add<PutChannelsLast<Conv2dOp>, MultiplyPixels<Conv2dOp>>(context);
 }
 
 void Conv3dOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                            MLIRContext *context) {
-  patterns.add<PutChannelsLast<Conv3dOp>>(context);
+  patterns.add<PutChannelsLast<Conv3dOp>, MultiplyPixels<Conv3dOp>>(context);
 }
 
 void Conv2dTransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,

@@ -11,7 +11,8 @@ using namespace mlir;
 using namespace kvern;
 
 /// The loop and the factor of `loop * factor` or of a loop alone.
-static std::optional<std::pair<unsigned, int64_t>> matchScaled(AffineExpr expr) {
+static std::optional<std::pair<unsigned, int64_t>>
+matchScaled(AffineExpr expr) {
   if (auto dim = dyn_cast<AffineDimExpr>(expr)) {
     return {{dim.getPosition(), 1}};
   }
@@ -92,8 +93,7 @@ FailureOr<Convolution> kvern::matchConvolution(Operation *op) {
   Convolution result;
   result.op = dyn_cast<linalg::GenericOp>(op);
   if (!result.op || result.op.getNumDpsInputs() != 2 ||
-      result.op.getNumDpsInits() != 1 ||
-      result.op.getNumReductionLoops() < 2 ||
+      result.op.getNumDpsInits() != 1 || result.op.getNumReductionLoops() < 2 ||
       !matchMultiplyAdd(result.op, result.extensions)) {
     return failure();
   }
@@ -139,9 +139,8 @@ ConvolutionBlocking ConvolutionBlocking::get(const CpuTarget &target,
 /// them.
 static constexpr int64_t kTaskPixels = 128;
 
-SmallVector<int64_t>
-kvern::getConvolutionTiles(const Convolution &convolution,
-                           const CpuTarget &target) {
+SmallVector<int64_t> kvern::getConvolutionTiles(const Convolution &convolution,
+                                                const CpuTarget &target) {
   linalg::GenericOp op = convolution.op;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   SmallVector<int64_t> sizes(op.getNumLoops(), 0);
@@ -163,7 +162,7 @@ kvern::getConvolutionTiles(const Convolution &convolution,
   if (convolution.spatial.size() > 1) {
     unsigned row = convolution.spatial[convolution.spatial.size() - 2].result;
     int64_t rows = ShapedType::isDynamic(width) ? 4
-                   : isLong                     ? 1
+                   : isLong ? 1
                             : llvm::divideCeil(kTaskPixels, width);
     sizes[row] = rows;
   }

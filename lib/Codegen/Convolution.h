@@ -11,8 +11,8 @@
 
 namespace kvern {
 
-/// `out[n, y, f] += x[n, y * stride + r * dilation, g(f) + c] * filter[...]`, by
-/// the loop dimensions of the generic, with any number of spatial axes y.
+/// `out[n, y, f] += x[n, y * stride + r * dilation, g(f) + c] * filter[...]`,
+/// by the loop dimensions of the generic, with any number of spatial axes y.
 struct Convolution {
   mlir::linalg::GenericOp op;
 
@@ -39,9 +39,9 @@ struct Convolution {
   bool isDepthwise() const { return groupFilters == 1 && !channel; }
 };
 
-/// Matches a generic whose first input is a padded operand `[n, y..., channels]`
-/// and whose output is `[n, y..., filters]`; the filter may be stored in any
-/// way.
+/// Matches a generic whose first input is a padded operand `[n, y...,
+/// channels]` and whose output is `[n, y..., filters]`; the filter may be
+/// stored in any way.
 mlir::FailureOr<Convolution> matchConvolution(mlir::Operation *op);
 
 /// Sizes of the tiles that are tasks of their own, by loop of the op; zero
@@ -49,7 +49,8 @@ mlir::FailureOr<Convolution> matchConvolution(mlir::Operation *op);
 llvm::SmallVector<int64_t> getConvolutionTiles(const Convolution &convolution,
                                                const CpuTarget &target);
 
-/// Tiles that read a filter in panels, at `f mod P`, get slices of whole panels.
+/// Tiles that read a filter in panels, at `f mod P`, get slices of whole
+/// panels.
 void readWholeFilterPanels(mlir::func::FuncOp function);
 
 /// Output pixels and vectors of filters of a register tile.

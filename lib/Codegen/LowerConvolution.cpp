@@ -47,9 +47,8 @@ namespace {
 /// Emits one convolution.
 class ConvolutionEmitter {
 public:
-  ConvolutionEmitter(Convolution &convolution, OpBuilder &builder,
-                     Type element, int64_t vectorBits,
-                     ConvolutionBlocking blocking)
+  ConvolutionEmitter(Convolution &convolution, OpBuilder &builder, Type element,
+                     int64_t vectorBits, ConvolutionBlocking blocking)
       : conv(convolution), op(convolution.op),
         b(op.getLoc(), builder, element, vectorBits), blocking(blocking),
         x(op.getInputs()[0]), filter(op.getInputs()[1]),
@@ -104,7 +103,8 @@ private:
 
 Value ConvolutionEmitter::sizeOf(unsigned dim) {
   AffineExpr loop = getAffineDimExpr(dim, b.getContext());
-  for (auto [operand, map] : llvm::zip(op->getOperands(), op.getIndexingMapsArray())) {
+  for (auto [operand, map] :
+       llvm::zip(op->getOperands(), op.getIndexingMapsArray())) {
     if (auto axis = map.getResultPosition(loop)) {
       return b.sizeOf(operand, *axis);
     }
@@ -182,7 +182,8 @@ void ConvolutionEmitter::mergeChannels() {
   xExprs.back() =
       b.getAffineDimExpr(row.result) * (row.stride * *channels) + along;
   maps[0] = AffineMap::get(maps[0].getNumDims(), 0, xExprs, b.getContext());
-  maps[1] = AffineMap::get(maps[1].getNumDims(), 0, filterExprs, b.getContext());
+  maps[1] =
+      AffineMap::get(maps[1].getNumDims(), 0, filterExprs, b.getContext());
   sizes[*conv.channel] = b.index(*channels * *kernel);
   llvm::erase(summed, row.kernel);
 }
@@ -377,9 +378,9 @@ SmallVector<Value> ConvolutionEmitter::multiply(int64_t pixels, int64_t filters,
       factor = b.splat(b.loadElement(x, indices));
     }
     for (int64_t v = 0; v < vectors; ++v) {
-      Value value = factor ? factor
-                           : loadVector(x, atVector(indices, v),
-                                        lanesOf(filters, v));
+      Value value =
+          factor ? factor
+                 : loadVector(x, atVector(indices, v), lanesOf(filters, v));
       Value &total = result[pixel * vectors + v];
       total = b.multiplyAdd(value, weights[v], total);
     }

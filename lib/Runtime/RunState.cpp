@@ -45,7 +45,8 @@ Status RunState::allocateKnownOutputs() {
     std::vector<int64_t> dims;
     for (const DimExpr &dim : spec.dims) {
       std::optional<int64_t> size = dim.evaluate(symbols);
-      if (!size) {
+      // A negative size: a check of the program is about to say why.
+      if (!size || *size < 0) {
         break;
       }
       dims.push_back(*size);

@@ -23,6 +23,10 @@ inline constexpr llvm::StringLiteral kernelAttrName = "kvern.kernel";
 /// value the argument is.
 inline constexpr llvm::StringLiteral symbolAttrName = "kvern.symbol";
 
+/// The attribute of a `kvern.check` that names the op it was made for, where its
+/// kind does not say that.
+inline constexpr llvm::StringLiteral checkedOpAttrName = "checked_op";
+
 /// Every dimension name in the types and attributes of `function` and of the
 /// ops in it, in the order of their spelling.
 llvm::SmallVector<mlir::StringAttr>

@@ -4,6 +4,7 @@
 #include "dialect/Inference.h"
 #include "dialect/ops/Attention.h"
 #include "dialect/ops/Convolution.h"
+#include "lib/Support/DimNames.h"
 #include "lib/Transforms/Passes.h"
 
 namespace kvern {
@@ -55,7 +56,12 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
                     store.getSteps(), source.getShape(), store.getBounds());
       }
       for (const SizeCondition &condition : getSizeConditions(op)) {
-        checkAtMost(op, condition.least, condition.size, condition.subject);
+        if (CheckSizesOp check = checkAtMost(op, condition.least, condition.size,
+                                             condition.subject)) {
+          check->setAttr(checkedOpAttrName,
+                         StringAttr::get(op->getContext(),
+                                         op->getName().getStringRef()));
+        }
       }
     });
   }
@@ -94,18 +100,20 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
                 "the table to have a row for each position");
   }
 
-  void checkAtMost(Operation *op, DimAttr lhs, DimAttr rhs,
-                   const Twine &subject) {
+  /// Null where there is nothing to check.
+  CheckSizesOp checkAtMost(Operation *op, DimAttr lhs, DimAttr rhs,
+                           const Twine &subject) {
     if (!lhs || !rhs) {
       op->emitOpError("expected ") << subject << ", but that overflows 64 bits";
-      return signalPassFailure();
+      signalPassFailure();
+      return {};
     }
     DimAttr difference = rhs - lhs;
     if (difference && isNonNegative(difference.getExpr())) {
-      return;
+      return {};
     }
     OpBuilder builder(op);
-    CheckSizesOp::create(builder, op->getLoc(), lhs, rhs, /*at_most=*/true,
+    return CheckSizesOp::create(builder, op->getLoc(), lhs, rhs, /*at_most=*/true,
                          builder.getStringAttr(subject));
   }
 

@@ -13,20 +13,31 @@ func.func @channels_first(%x: !kvern.tensor<[n, 8, h, w], f32, cpu:0>, %f: !kver
 
 // Between two convolutions no permutation is left.
 // CHECK-LABEL: func.func @chain
-func.func @chain(%x: !kvern.tensor<[n, 8, h, w], f32, cpu:0>, %f: !kvern.tensor<[8, 8, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0> {
+func.func @chain(%x: !kvern.tensor<[n, 8, h, w], f32, cpu:0>, %f: !kvern.tensor<[8, 8, 3, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0> {
   // CHECK: %[[Y:.*]] = kvern.conv2d
-  // CHECK-NEXT: kvern.conv2d %[[Y]]
-  %0 = kvern.conv2d %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 8, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
-  %1 = kvern.conv2d %0, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 8, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  // CHECK-NEXT: %[[F:.*]] = kvern.permute %arg1
+  // CHECK-NEXT: kvern.conv2d %[[Y]], %[[F]]
+  %0 = kvern.conv2d %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 1, 1, 0, 0>, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 8, 3, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  %1 = kvern.conv2d %0, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 1, 1, 0, 0>, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 8, 3, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
   return %1 : !kvern.tensor<[n, 8, h, w], f32, cpu:0>
 }
 
 // CHECK-LABEL: func.func @volume
-func.func @volume(%x: !kvern.tensor<[n, 2, d, h, w], f32, cpu:0>, %f: !kvern.tensor<[3, 2, 1, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 3, d, h, w], f32, cpu:0> {
+func.func @volume(%x: !kvern.tensor<[n, 2, d, h, w], f32, cpu:0>, %f: !kvern.tensor<[3, 2, 1, 2, 1], f32, cpu:0>) -> !kvern.tensor<[n, 3, d, h - 1, w], f32, cpu:0> {
   // CHECK-DAG: kvern.permute %arg0 {permutation = array<i64: 0, 2, 3, 4, 1>}
   // CHECK-DAG: kvern.permute %arg1 {permutation = array<i64: 2, 3, 4, 1, 0>}
   // CHECK: kvern.conv3d
   // CHECK: kvern.permute {{.*}} {permutation = array<i64: 0, 4, 1, 2, 3>}
-  %0 = kvern.conv3d %x, %f {strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, paddings = array<i64: 0, 0, 0, 0, 0, 0>, input_layout = "NCDHW", filter_layout = "FCQRS"} : (!kvern.tensor<[n, 2, d, h, w], f32, cpu:0>, !kvern.tensor<[3, 2, 1, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 3, d, h, w], f32, cpu:0>
-  return %0 : !kvern.tensor<[n, 3, d, h, w], f32, cpu:0>
+  %0 = kvern.conv3d %x, %f {strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, paddings = array<i64: 0, 0, 0, 0, 0, 0>, input_layout = "NCDHW", filter_layout = "FCQRS"} : (!kvern.tensor<[n, 2, d, h, w], f32, cpu:0>, !kvern.tensor<[3, 2, 1, 2, 1], f32, cpu:0>) -> !kvern.tensor<[n, 3, d, h - 1, w], f32, cpu:0>
+  return %0 : !kvern.tensor<[n, 3, d, h - 1, w], f32, cpu:0>
+}
+
+// A kernel of one element is a product.
+// CHECK-LABEL: func.func @pointwise
+func.func @pointwise(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[1, 1, 8, 16], f32, cpu:0>, %b: !kvern.tensor<[16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 16], f32, cpu:0> {
+  // CHECK: %[[F:.*]] = kvern.reshape %arg1 {shape = #kvern.shape<[8, 16]>}
+  // CHECK: %[[Y:.*]] = kvern.matmul %arg0, %[[F]]
+  // CHECK: kvern.add %[[Y]], %arg2
+  %0 = kvern.conv2d %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[1, 1, 8, 16], f32, cpu:0>, !kvern.tensor<[16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 16], f32, cpu:0>
+  return %0 : !kvern.tensor<[n, h, w, 16], f32, cpu:0>
 }

@@ -100,7 +100,7 @@ func.func @filter_c2_sizes(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kve
 // -----
 
 func.func @filter_c3(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 4, 16], f32, cpu:0>) {
-  // expected-error @+2 {{'kvern.conv2d' op expected x with the 4 channels that the filter reads, but got 8}}
+  // expected-error @+2 {{'kvern.conv2d' op expected the channel axis of x to have size 4, as the filter reads, but got 8}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kvern.conv2d %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 3, 4, 16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
   return
@@ -109,7 +109,7 @@ func.func @filter_c3(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.ten
 // -----
 
 func.func @filter_c3_transpose(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 8, 16], f32, cpu:0>) {
-  // expected-error @+2 {{'kvern.conv2d_transpose' op expected x with the 16 channels that the filter reads, but got 8}}
+  // expected-error @+2 {{'kvern.conv2d_transpose' op expected the channel axis of x to have size 16, as the filter reads, but got 8}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kvern.conv2d_transpose %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, output_paddings = array<i64: 0, 0>} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 3, 8, 16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
   return
@@ -175,6 +175,51 @@ func.func @pool_c2(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>) {
   // expected-error @+2 {{'kvern.avg_pool2d' op expected paddings shorter than the window of 2 elements at spatial axis 1, but got 0 and 2}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kvern.avg_pool2d %x {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 2>, kernel_size = array<i64: 2, 2>} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
+  return
+}
+
+// -----
+
+func.func @packed_conv_c1(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 3, c, 16], f32, cpu:0>) {
+  // expected-error @+2 {{'kvern.packed_conv' op expected panels of rank 5 and static sizes of 1 or more, but got [3, 3, 3, c, 16]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.packed_conv %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, filters = 40 : i64} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 3, 3, c, 16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
+  return
+}
+
+// -----
+
+func.func @packed_conv_c1_rank(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 8, 16], f32, cpu:0>) {
+  // expected-error @+2 {{'kvern.packed_conv' op expected panels of rank 5 and static sizes of 1 or more, but got [3, 3, 8, 16]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.packed_conv %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, filters = 40 : i64} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 3, 8, 16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
+  return
+}
+
+// -----
+
+func.func @packed_conv_c2(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 3, 4, 16], f32, cpu:0>) {
+  // expected-error @+2 {{'kvern.packed_conv' op expected the channel axis of x to have size 4, as the panels have, but got 8}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.packed_conv %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, filters = 40 : i64} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 3, 3, 4, 16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
+  return
+}
+
+// -----
+
+func.func @packed_conv_c3(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 3, 8, 16], f32, cpu:0>) {
+  // expected-error @+2 {{'kvern.packed_conv' op expected filters that fill 3 panels of 16, but got 32}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.packed_conv %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, filters = 32 : i64} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 3, 3, 8, 16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
+  return
+}
+
+// -----
+
+func.func @packed_conv_c4(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 3, 8, 16], f32, cpu:0>, %b: !kvern.tensor<[48], f32, cpu:0>) {
+  // expected-error @+2 {{'kvern.packed_conv' op expected bias of shape [40], but got [48]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.packed_conv %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, filters = 40 : i64} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 3, 3, 8, 16], f32, cpu:0>, !kvern.tensor<[48], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
   return
 }
 

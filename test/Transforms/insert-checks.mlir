@@ -47,3 +47,15 @@ func.func @named(%x: !kvern.tensor<[n], f32, cpu:0>) -> (!kvern.tensor<[m], f32,
   %1 = kvern.slice %x {starts = [#kvern.dim<0>], stops = [#kvern.dim<n>], steps = array<i64: 1>, out_dims = [#kvern.dim<4>]} : (!kvern.tensor<[n], f32, cpu:0>) -> !kvern.tensor<[4], f32, cpu:0>
   return %0, %1 : !kvern.tensor<[m], f32, cpu:0>, !kvern.tensor<[4], f32, cpu:0>
 }
+
+// What a window needs of sizes that have names.
+// CHECK-LABEL: func.func @windows
+func.func @windows(%x: !kvern.tensor<[n, h, 7, 8], f32, cpu:0>, %f: !kvern.tensor<[5, 3, 8, 16], f32, cpu:0>, %y: !kvern.tensor<[n, m], f32, cpu:0>) {
+  // CHECK: kvern.check.sizes {at_most, checked_op = "kvern.conv2d", lhs = #kvern.dim<5>, rhs = #kvern.dim<h + 2>, subject = "the window to fit into padded axis 1"}
+  // CHECK-NEXT: kvern.conv2d
+  %0 = kvern.conv2d %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 1, 1, 0, 0>} : (!kvern.tensor<[n, h, 7, 8], f32, cpu:0>, !kvern.tensor<[5, 3, 8, 16], f32, cpu:0>) -> !kvern.tensor<[n, h - 2, 5, 16], f32, cpu:0>
+  // CHECK: kvern.check.sizes {at_most, checked_op = "kvern.pad", lhs = #kvern.dim<3>, rhs = #kvern.dim<m>, subject = "axis 1 to have the elements that are repeated"}
+  // CHECK-NEXT: kvern.pad
+  %1 = kvern.pad %y {paddings = array<i64: 0, 0, 2, 1>, mode = "reflect"} : (!kvern.tensor<[n, m], f32, cpu:0>) -> !kvern.tensor<[n, m + 3], f32, cpu:0>
+  return
+}

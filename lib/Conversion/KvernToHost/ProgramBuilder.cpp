@@ -469,6 +469,9 @@ static std::string getFileAndLine(Location loc) {
 
 /// The op that the user wrote and a check was made for.
 static StringRef getCheckedOp(Operation *check) {
+  if (auto name = check->getAttrOfType<StringAttr>(checkedOpAttrName)) {
+    return name.getValue();
+  }
   return llvm::TypeSwitch<Operation *, StringRef>(check)
       .Case([](CheckIndicesOp) { return GatherOp::getOperationName(); })
       .Case<CheckSizesOp, CheckSliceOp>(

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Windows are loops over a padded copy of the operand, which is read at
-// `place * stride + offset * dilation`. That windows fit has been checked before
-// the kernel runs.
+// `place * stride + offset * dilation`. That windows fit has been checked
+// before the kernel runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,10 @@ static Value insert(LoopBuilder &loops, Value value, Value destination,
                     ArrayRef<int64_t> strides) {
   OpBuilder &b = loops.builder;
   auto type = cast<RankedTensorType>(value.getType());
-  SmallVector<OpFoldResult> from = getAsIndexOpFoldResult(b.getContext(), offsets);
-  SmallVector<OpFoldResult> step = getAsIndexOpFoldResult(b.getContext(), strides);
+  SmallVector<OpFoldResult> from =
+      getAsIndexOpFoldResult(b.getContext(), offsets);
+  SmallVector<OpFoldResult> step =
+      getAsIndexOpFoldResult(b.getContext(), strides);
   SmallVector<OpFoldResult> sizes =
       loops.dims.getFoldResults(b, loops.location, shape);
   Value part = tensor::ExtractSliceOp::create(b, loops.location, type,
@@ -71,7 +73,8 @@ namespace {
 /// Loops n, spatial places, channel, kernel offsets, and one more if there is
 /// something to contract.
 struct WindowLoops {
-  WindowLoops(MLIRContext *context, int64_t rank) : context(context), rank(rank) {}
+  WindowLoops(MLIRContext *context, int64_t rank)
+      : context(context), rank(rank) {}
 
   AffineExpr loop(int64_t i) const { return getAffineDimExpr(i, context); }
   AffineExpr channel() const { return loop(rank + 1); }
@@ -113,7 +116,8 @@ struct WindowLoops {
 static Value finish(LoopBuilder &loops, Value sum, Value bias,
                     kvern::TensorType type) {
   Type storage = getStorageType(type.getElementType());
-  if (!bias && cast<RankedTensorType>(sum.getType()).getElementType() == storage) {
+  if (!bias &&
+      cast<RankedTensorType>(sum.getType()).getElementType() == storage) {
     return sum;
   }
   int64_t rank = type.getRank();
@@ -122,16 +126,15 @@ static Value finish(LoopBuilder &loops, Value sum, Value bias,
     operands.push_back(
         loops.broadcast(bias, type.getShape().take_back(), type.getShape()));
   }
-  return loops.elementwise(
-      type.getShape(), storage, operands,
-      [&](ImplicitLocOpBuilder &b, ValueRange values) {
-        Scalar s(b, type.getElementType());
-        Value result = values[0];
-        if (values.size() > 1) {
-          result = s.add(result, s.load(values[1]));
-        }
-        return s.store(result);
-      });
+  return loops.elementwise(type.getShape(), storage, operands,
+                           [&](ImplicitLocOpBuilder &b, ValueRange values) {
+                             Scalar s(b, type.getElementType());
+                             Value result = values[0];
+                             if (values.size() > 1) {
+                               result = s.add(result, s.load(values[1]));
+                             }
+                             return s.store(result);
+                           });
 }
 
 /// The sum of products of `x` and `filter`, which the maps read, on a result of
@@ -140,12 +143,11 @@ static Value contract(LoopBuilder &loops, Value x, Value filter,
                       kvern::TensorType type, ArrayRef<AffineMap> maps,
                       ArrayRef<IteratorType> iterators) {
   Type compute = getComputeType(type.getElementType());
-  Value init =
-      loops.fill(type.getShape(),
-                 cast<TypedAttr>(loops.builder.getZeroAttr(compute)));
+  Value init = loops.fill(type.getShape(),
+                          cast<TypedAttr>(loops.builder.getZeroAttr(compute)));
   auto product = linalg::GenericOp::create(
-      loops.builder, loops.location, init.getType(), ValueRange{x, filter}, init,
-      maps, iterators,
+      loops.builder, loops.location, init.getType(), ValueRange{x, filter},
+      init, maps, iterators,
       [&](OpBuilder &nested, Location loc, ValueRange arguments) {
         ImplicitLocOpBuilder b(loc, nested);
         Scalar s(b, type.getElementType());
@@ -222,8 +224,8 @@ struct ConvolutionConversion : OpConversionPattern<OpT> {
     if (int64_t groups = op.getGroups(); groups != 1) {
       int64_t channels = *filter[rank].getStaticValue();
       int64_t filters = *filter.back().getStaticValue() / groups;
-      AffineExpr group = filters == 1 ? window.channel()
-                                      : window.channel().floorDiv(filters);
+      AffineExpr group =
+          filters == 1 ? window.channel() : window.channel().floorDiv(filters);
       contracts = channels != 1;
       xChannel = contracts ? group * channels + xChannel : group;
       if (!contracts) {
@@ -271,9 +273,9 @@ struct PackedConvolutionConversion : OpConversionPattern<PackedConvOp> {
                     true),
         AffineMap::get(window.count(true), 0, exprs, rewriter.getContext()),
         window.result(true)};
-    Value sum = contract(loops, padZeros(loops, op, adaptor.getX()),
-                         adaptor.getPanels(), type, maps,
-                         window.iterators(true));
+    Value sum =
+        contract(loops, padZeros(loops, op, adaptor.getX()),
+                 adaptor.getPanels(), type, maps, window.iterators(true));
     rewriter.replaceOp(op, finish(loops, sum, adaptor.getBias(), type));
     return success();
   }
@@ -284,7 +286,8 @@ struct PackedConvolutionConversion : OpConversionPattern<PackedConvOp> {
 ///   1. x[i] lies at i * stride + dilation * (k - 1) - before.
 ///   2. Result o is the sum over r of what lies at o + dilation * r, times
 ///      filter[k - 1 - r].
-struct TransposedConvolutionConversion : OpConversionPattern<Conv2dTransposeOp> {
+struct TransposedConvolutionConversion
+    : OpConversionPattern<Conv2dTransposeOp> {
   using OpConversionPattern::OpConversionPattern;
 
   static Value spread(LoopBuilder &loops, Conv2dTransposeOp op, Value x,
@@ -297,8 +300,8 @@ struct TransposedConvolutionConversion : OpConversionPattern<Conv2dTransposeOp> 
     for (int64_t axis = 0; axis < 2; ++axis) {
       int64_t reach = op.getDilations()[axis] * (kernel[axis] - 1);
       int64_t before = reach - op.getPaddings()[2 * axis];
-      int64_t after = reach + op.getOutputPaddings()[axis] -
-                      op.getPaddings()[2 * axis + 1];
+      int64_t after =
+          reach + op.getOutputPaddings()[axis] - op.getPaddings()[2 * axis + 1];
       strides[axis + 1] = op.getStrides()[axis];
       offsets[axis + 1] = std::max<int64_t>(before, 0);
       starts[axis + 1] = std::max<int64_t>(-before, 0);
@@ -308,7 +311,8 @@ struct TransposedConvolutionConversion : OpConversionPattern<Conv2dTransposeOp> 
                               std::max<int64_t>(-after, 0);
     }
     Type storage = cast<RankedTensorType>(x.getType()).getElementType();
-    Value zeros = loops.fill(spreadShape, cast<TypedAttr>(b.getZeroAttr(storage)));
+    Value zeros =
+        loops.fill(spreadShape, cast<TypedAttr>(b.getZeroAttr(storage)));
     Value value = insert(loops, x, zeros, shape, offsets, strides);
     if (spreadShape == windowShape) {
       return value;
@@ -402,8 +406,8 @@ template <typename OpT> struct PoolConversion : OpConversionPattern<OpT> {
           };
           Value first = arith::MaxSIOp::create(
               b, firstFrom(constant(all ? 0 : before)), constant(0));
-          Value last = arith::MinSIOp::create(b, firstFrom(end),
-                                              constant(op.getKernelSize()[axis]));
+          Value last = arith::MinSIOp::create(
+              b, firstFrom(end), constant(op.getKernelSize()[axis]));
           Value count = arith::MaxSIOp::create(
               b, arith::SubIOp::create(b, last, first), constant(0));
           return castScalar(
@@ -424,7 +428,8 @@ template <typename OpT> struct PoolConversion : OpConversionPattern<OpT> {
       for (int64_t axis = 0; axis < 2; ++axis) {
         operands.push_back(
             {countElements(loops, op, axis, compute),
-             AffineMap::get(4, 0, getAffineDimExpr(axis + 1, op.getContext()))});
+             AffineMap::get(4, 0,
+                            getAffineDimExpr(axis + 1, op.getContext()))});
       }
     }
     ArrayRef<int64_t> kernel = op.getKernelSize();
@@ -432,9 +437,9 @@ template <typename OpT> struct PoolConversion : OpConversionPattern<OpT> {
         type.getShape(), getStorageType(element), operands,
         [&](ImplicitLocOpBuilder &b, ValueRange values) {
           Scalar s(b, element);
-          Value count = isWhole
-                            ? s.constant(static_cast<double>(kernel[0]) * kernel[1])
-                            : s.max(s.mul(values[1], values[2]), s.constant(1));
+          Value count =
+              isWhole ? s.constant(static_cast<double>(kernel[0]) * kernel[1])
+                      : s.max(s.mul(values[1], values[2]), s.constant(1));
           return s.store(s.div(values[0], count));
         });
   }
@@ -471,22 +476,24 @@ template <typename OpT> struct PoolConversion : OpConversionPattern<OpT> {
                       (op.getCeilMode() ? op.getStrides()[axis] - 1 : 0));
     }
     ArrayRef<int64_t> kernel = op.getKernelSize();
-    Value padded = padSpatial(loops, adaptor.getX(), getShape(op.getX()), before,
-                              after, neutral(storage));
+    Value padded = padSpatial(loops, adaptor.getX(), getShape(op.getX()),
+                              before, after, neutral(storage));
     // Gives the loops over the window their sizes; it is not read.
-    Value extents = loops.empty({DimAttr::getStatic(op.getContext(), kernel[0]),
-                                 DimAttr::getStatic(op.getContext(), kernel[1])},
-                                storage);
+    Value extents =
+        loops.empty({DimAttr::getStatic(op.getContext(), kernel[0]),
+                     DimAttr::getStatic(op.getContext(), kernel[1])},
+                    storage);
     WindowLoops window(op.getContext(), 2);
     SmallVector<AffineMap> maps{
-        window.read(window.channel(), op.getStrides(), op.getDilations(), false),
+        window.read(window.channel(), op.getStrides(), op.getDilations(),
+                    false),
         AffineMap::get(window.count(false), 0,
                        {window.offset(0), window.offset(1)}, op.getContext()),
         window.result(false)};
     Value init = loops.fill(type.getShape(), neutral(accumulator));
     auto pool = linalg::GenericOp::create(
-        rewriter, op.getLoc(), init.getType(), ValueRange{padded, extents}, init,
-        maps, window.iterators(false),
+        rewriter, op.getLoc(), init.getType(), ValueRange{padded, extents},
+        init, maps, window.iterators(false),
         [&](OpBuilder &nested, Location loc, ValueRange values) {
           ImplicitLocOpBuilder b(loc, nested);
           Scalar s(b, element);
@@ -541,8 +548,8 @@ struct PadConversion : OpConversionPattern<PadOp> {
       return success();
     }
     if (op.getMode() == "constant") {
-      Value scalar = tensor::ExtractOp::create(rewriter, op.getLoc(),
-                                               adaptor.getValue(), ValueRange());
+      Value scalar = tensor::ExtractOp::create(
+          rewriter, op.getLoc(), adaptor.getValue(), ValueRange());
       Value result =
           linalg::FillOp::create(rewriter, op.getLoc(), scalar,
                                  loops.empty(type.getShape(), storage))
@@ -580,7 +587,7 @@ struct PadConversion : OpConversionPattern<PadOp> {
 void kvern::populateConvolutionPatterns(TypeConverter &converter,
                                         RewritePatternSet &patterns) {
   patterns.add<ConvolutionConversion<Conv2dOp>, ConvolutionConversion<Conv3dOp>,
-               PackedConvolutionConversion, TransposedConvolutionConversion, PoolConversion<MaxPool2dOp>,
-               PoolConversion<AvgPool2dOp>, PadConversion>(
-      converter, patterns.getContext());
+               PackedConvolutionConversion, TransposedConvolutionConversion,
+               PoolConversion<MaxPool2dOp>, PoolConversion<AvgPool2dOp>,
+               PadConversion>(converter, patterns.getContext());
 }

@@ -383,3 +383,36 @@ def tensor_taken_for_a_buffer(x):
 @staged(ShapeError, "add|[3]|[2, 2]", f32(3))
 def array_of_another_shape(x):
     return x + np.ones((2, 2), np.float32)
+
+
+# Windows
+
+
+@staged([ShapeError, ValueError], "conv2d|channel axis|4|8", f32("n", 9, 9, 8), f32(3, 3, 4, 16))
+def filter_of_other_channels(x, w):
+    return ops.conv2d(x, w)
+
+
+@staged([ShapeError, ValueError], "conv2d|window of 5|axis 1|3", f32(1, 9, 3, 1), f32(5, 5, 1, 2))
+def window_larger_than_a_static_image(x, w):
+    return ops.conv2d(x, w)
+
+
+@staged([ShapeError, ValueError], "conv2d|4 elements as padding", f32(1, 9, 9, 1), f32(3, 3, 1, 2))
+def paddings_of_one_axis(x, w):
+    return ops.conv2d(x, w, padding=(1, 1))
+
+
+@staged([ShapeError, ValueError], "conv3d|layout|NHCW", f32(1, 9, 9, 9, 1), f32(3, 3, 3, 1, 2))
+def unknown_layout(x, w):
+    return ops.conv3d(x, w, input_layout="NHCW")
+
+
+@staged([DTypeError, TypeError], "avg_pool2d|i64", i64("n", 8, 8, 4))
+def mean_of_integers(x):
+    return ops.avg_pool2d(x, 2)
+
+
+@staged([ShapeError, ValueError], "pad|reflect|4|3", f32("n", 3))
+def mirror_of_too_few_elements(x):
+    return ops.pad(x, [0, 0, 4, 0], "reflect")

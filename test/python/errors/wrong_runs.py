@@ -127,6 +127,12 @@ def slice_beyond_a_named_axis():
     model(lambda x: x[:4], f32("n")).execute(array(3))
 
 
+@plain([ExecutionError, RuntimeError], "wrong_runs.py|window|axis 1|5|3")
+def window_larger_than_the_image():
+    image, filter = f32("n", "h", 7, 1), f32(5, 5, 1, 2)
+    model(ops.conv2d, image, filter).execute(array(1, 3, 7, 1), array(5, 5, 1, 2))
+
+
 @plain([ExecutionError, RuntimeError], "wrong_runs.py|rebind|k|3|2")
 def run_time_bound_with_another_size():
     def forward(x: TensorValue, i: TensorValue) -> Any:

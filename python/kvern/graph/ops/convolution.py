@@ -197,9 +197,7 @@ def _layout(op: str, kind: type[ConvInputLayout] | type[FilterLayout], layout: A
         return kind(layout).value
     except ValueError:
         known = ", ".join(kind.__members__)
-        raise located(
-            ShapeError, op, f"expected a layout of {known}, but got {layout!r}"
-        ) from None
+        raise located(ShapeError, op, f"expected a layout of {known}, but got {layout!r}") from None
 
 
 def _convolve(
