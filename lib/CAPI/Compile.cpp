@@ -101,7 +101,7 @@ getOptions(const kvern::CpuTarget &target, const KvernCompileOptions &options,
   result.useCache = options.useCache;
   if (callbacks.onProgress) {
     result.onProgress = [callbacks](size_t done, size_t total, StringRef name) {
-      callbacks.onProgress(done, total, wrap(name), callbacks.userData);
+      return callbacks.onProgress(done, total, wrap(name), callbacks.userData);
     };
   }
   return result;

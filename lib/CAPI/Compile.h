@@ -38,8 +38,8 @@ typedef struct KvernCompileCallbacks {
   /// Where the time went, as JSON.
   MlirStringCallback onReport;
   /// How many parts are done, of how many, and the name of the last one. On any
-  /// thread, one call at a time.
-  void (*onProgress)(intptr_t done, intptr_t total, MlirStringRef name,
+  /// thread, one call at a time. False ends the compilation.
+  bool (*onProgress)(intptr_t done, intptr_t total, MlirStringRef name,
                      void *userData);
   void *userData;
 } KvernCompileCallbacks;

@@ -5,6 +5,7 @@
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+#include <ctime>
 
 using namespace mlir;
 using namespace kvern;
@@ -12,6 +13,13 @@ using namespace kvern;
 static double secondsBetween(CompileReport::Clock::time_point from,
                              CompileReport::Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
+}
+
+double kvern::getThreadSeconds() {
+  timespec time = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) +
+         static_cast<double>(time.tv_nsec) * 1e-9;
 }
 
 StringRef kvern::getPartName(Operation *op) {
@@ -90,10 +98,11 @@ class Stopwatch : public PassInstrumentation {
 public:
   explicit Stopwatch(CompileReport &report) : report(report) {}
 
-  // The pass manager calls these one at a time. A pass object runs on one op at
-  // a time: threads have copies of their own.
+  // The pass manager calls these one at a time, before and after on the thread
+  // that runs the pass. A pass object runs on one op at a time: threads have
+  // copies of their own.
   void runBeforePass(Pass *pass, Operation *) override {
-    starts[pass] = CompileReport::Clock::now();
+    starts[pass] = getThreadSeconds();
   }
   void runAfterPass(Pass *pass, Operation *op) override { stop(pass, op); }
   void runAfterPassFailed(Pass *pass, Operation *op) override {
@@ -107,14 +116,13 @@ private:
   void stop(Pass *pass, Operation *op) {
     // The adaptors that run nested pipelines have no argument.
     if (!pass->getArgument().empty()) {
-      report.addSeconds(
-          getPartName(op), pass->getArgument(),
-          secondsBetween(starts[pass], CompileReport::Clock::now()));
+      report.addSeconds(getPartName(op), pass->getArgument(),
+                        getThreadSeconds() - starts[pass]);
     }
   }
 
   CompileReport &report;
-  llvm::DenseMap<Pass *, CompileReport::Clock::time_point> starts;
+  llvm::DenseMap<Pass *, double> starts;
 };
 
 } // namespace

@@ -20,13 +20,17 @@ struct PartReport {
   /// "compiled", "memory" or "disk": where the object came from.
   std::string source = "compiled";
   uint64_t objectBytes = 0;
-  /// Seconds by pass; LLVM's three steps are `llvm-translate`, `llvm-optimize`
+  /// Seconds of processor time by pass; LLVM's three steps are `llvm-translate`, `llvm-optimize`
   /// and `llvm-codegen`.
   llvm::MapVector<llvm::StringRef, double> passes;
 };
 
-/// Seconds of a compilation, by stage, kernel and pass. The stages follow each
-/// other; parts are worked on in parallel, so their sum may exceed the stages'.
+/// Processor time since the thread began, in seconds. Unlike time on the clock
+/// it does not grow when other threads and processes want the processor.
+double getThreadSeconds();
+
+/// Seconds of a compilation: by stage on the clock, by kernel and pass on the
+/// processor. The stages follow each other; parts are worked on in parallel.
 /// Thread-safe.
 class CompileReport {
 public:

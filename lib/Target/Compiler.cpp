@@ -235,9 +235,8 @@ LogicalResult Compiler::emitParts(CodeKind kind) {
   size_t done = 0;
   emit.take = [&](StringRef part, llvm::SmallVector<char, 0> code) {
     *slots.lookup(part) = std::move(code);
-    if (options.onProgress) {
-      options.onProgress(++done, slots.size(), part);
-    }
+    return !options.onProgress ||
+           options.onProgress(++done, slots.size(), part);
   };
   PassManager programPM(module->getContext());
   addProgramPasses(programPM, options.target);
@@ -300,8 +299,10 @@ FailureOr<std::string> Compiler::printAssembly() {
     findReproducer();
     return failure();
   }
-  std::string text(hostCode.begin(), hostCode.end());
+  std::string text = "# host\n";
+  text.append(hostCode.begin(), hostCode.end());
   for (auto &kernel : kernels) {
+    text += "# " + kernel->names.front() + "\n";
     text.append(kernel->code.begin(), kernel->code.end());
   }
   return text;

@@ -24,8 +24,8 @@ struct CompilerOptions {
   /// Whether kernels are looked up and kept, in memory or in the folder.
   bool useCache = true;
   /// Called when an object is done, on any thread, one call at a time: how many
-  /// are, of how many, and the name of this one.
-  std::function<void(size_t, size_t, llvm::StringRef)> onProgress;
+  /// are, of how many, and the name of this one. False ends the compilation.
+  std::function<bool(size_t, size_t, llvm::StringRef)> onProgress;
 };
 
 /// Compiles one module of graphs.

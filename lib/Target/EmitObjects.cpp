@@ -18,6 +18,9 @@ struct EmitObjects : PassWrapper<EmitObjects, OperationPass<ModuleOp>> {
   StringRef getName() const override { return "EmitObjects"; }
 
   void runOnOperation() override {
+    if (shared.isCancelled) {
+      return signalPassFailure();
+    }
     StringRef part = getPartName(getOperation());
     CodeTimes times;
     auto code = emitCode(getOperation(), shared.target, shared.kind,
@@ -32,7 +35,9 @@ struct EmitObjects : PassWrapper<EmitObjects, OperationPass<ModuleOp>> {
     shared.report->addSeconds(part, "llvm-codegen", times.generate);
     shared.report->setObjectBytes(part, code->size());
     std::lock_guard<std::mutex> lock(shared.mutex);
-    shared.take(part, std::move(*code));
+    if (!shared.take(part, std::move(*code))) {
+      shared.isCancelled = true;
+    }
   }
 
   EmitContext &shared;

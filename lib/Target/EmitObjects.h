@@ -7,6 +7,7 @@
 #include "lib/Target/ObjectCode.h"
 
 #include "mlir/Pass/Pass.h"
+#include <atomic>
 #include <functional>
 
 namespace kvern {
@@ -18,9 +19,10 @@ struct EmitContext {
   /// By name of a module: new names of its functions.
   llvm::StringMap<llvm::StringMap<std::string>> symbols;
   CompileReport *report = nullptr;
-  /// Takes the code of a module; called one at a time.
-  std::function<void(llvm::StringRef, llvm::SmallVector<char, 0>)> take;
+  /// Takes the code of a module; called one at a time. False ends the work.
+  std::function<bool(llvm::StringRef, llvm::SmallVector<char, 0>)> take;
   std::mutex mutex;
+  std::atomic<bool> isCancelled = false;
 };
 
 /// Emits the code of a module in the LLVM dialect, and leaves it as it is. The

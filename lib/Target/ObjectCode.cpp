@@ -4,6 +4,7 @@
 #include "lib/Target/ObjectCode.h"
 
 #include "lib/Support/KernelModules.h"
+#include "lib/Target/CompileReport.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/InstIterator.h"
@@ -13,7 +14,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include <chrono>
+#include <utility>
 
 using namespace kvern;
 
@@ -51,17 +52,14 @@ createMachine(const CpuTarget &target, bool isHost) {
 namespace {
 class Stopwatch {
 public:
-  /// Seconds since the last call.
+  /// Processor time since the last call.
   double next() {
-    Clock::time_point now = Clock::now();
-    double seconds = std::chrono::duration<double>(now - last).count();
-    last = now;
-    return seconds;
+    double now = getThreadSeconds();
+    return now - std::exchange(last, now);
   }
 
 private:
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point last = Clock::now();
+  double last = getThreadSeconds();
 };
 } // namespace
 

@@ -28,18 +28,18 @@ void store(MlirStringRef text, void *outcome) {
   (static_cast<Outcome *>(outcome)->*Member).assign(text.data, text.length);
 }
 
-void reportProgress(intptr_t done, intptr_t total, MlirStringRef name,
+bool reportProgress(intptr_t done, intptr_t total, MlirStringRef name,
                     void *userData) {
   auto *outcome = static_cast<Outcome *>(userData);
   nb::gil_scoped_acquire acquire;
-  if (outcome->raised) {
-    return;
-  }
   try {
     outcome->progress(done, total, nb::str(name.data, name.length));
   } catch (nb::python_error &error) {
-    outcome->raised = nb::borrow(error.value());
+    if (!outcome->raised) {
+      outcome->raised = nb::borrow(error.value());
+    }
   }
+  return !outcome->raised;
 }
 
 MlirStringRef toRef(const std::string &text) {

@@ -162,7 +162,9 @@ def test_threads_compile_at_once(folder: Path):
 
 
 PROGRAM = """
-import hashlib, sys
+import hashlib, os, sys
+if sys.argv[2] == "1":
+    os.sched_setaffinity(0, [min(os.sched_getaffinity(0))])
 sys.path.insert(0, sys.argv[1])
 from test_kernel_cache import compile, graph_of, softmax_and_sum
 data, report = compile(graph_of(softmax_and_sum))
@@ -170,10 +172,20 @@ print(hashlib.sha256(data).hexdigest(), report.is_cached)
 """
 
 
+def run_program(cores: str = "all") -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent), cores]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_equal_bytes_with_one_thread(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("KVERN_CACHE_DIR", "")
+    digest, _ = run_program(cores="1").communicate()[0].split()
+    assert digest == hashlib.sha256(compile(graph_of(softmax_and_sum))[0]).hexdigest()
+
+
 def test_processes_compile_at_once(folder: Path):
     """They share a folder, and none sees half an entry."""
-    command = [sys.executable, "-c", PROGRAM, str(Path(__file__).parent)]
-    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    running = [run_program() for _ in range(4)]
     lines = [process.communicate()[0].split() for process in running]
     assert [process.returncode for process in running] == [0] * 4
     data, _ = compile(graph_of(softmax_and_sum))
@@ -191,11 +203,16 @@ def test_progress(folder: Path):
 
 
 def test_progress_that_raises_ends_the_compilation(folder: Path):
+    calls: list[str] = []
+
     def stop(done: int, total: int, name: str) -> None:
+        calls.append(name)
         raise KeyboardInterrupt(name)
 
     with pytest.raises(KeyboardInterrupt):
-        InferenceSession().compile(graph_of(softmax), progress=stop)
+        InferenceSession().compile(graph_of(softmax_and_sum), progress=stop)
+    # Those that other threads were at may still come.
+    assert calls
     assert not list(folder.rglob("*.kvernexe"))
 
 

@@ -23,7 +23,7 @@ class PartReport:
         name: Name of the part.
         source: "compiled", or where its object was found: "memory" of this process or "disk".
         object_bytes: Size of its object file; 0 for "graph".
-        passes: Seconds by pass, in a thread that did nothing else.
+        passes: Seconds of processor time by pass.
     """
 
     name: str
@@ -39,7 +39,7 @@ class PartReport:
 
 @dataclass(frozen=True)
 class CompileReport:
-    """Seconds by stage, part and pass. `print(report)` is readable.
+    """Seconds by stage (on the clock), part and pass (on the processor). `print(report)` is readable.
 
     Attributes:
         seconds: From the call of the compiler to the opened executable.

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from graph.staging import tensor
 from kvern.errors import CompileError, GraphError
 from kvern.graph import Graph, Module, _compile
+from kvern.tools import find_tool
 
 
 def graph(name: str = "g", module: Module | None = None) -> Graph:
@@ -49,4 +51,22 @@ def test_failure_leaves_a_reproducer() -> None:
     assert found is not None
     path = Path(found[1])
     assert "kvern.add" in path.read_text()
+    path.unlink()
+
+
+def test_failure_of_one_kernel_names_only_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = "func.func @kernel_add() attributes {kvern.kernel} {\n  return\n}"
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("model.py:3: error: no", kernel)
+
+    monkeypatch.setattr(_compile.bindings().ext, "compile", fail)
+    with pytest.raises(CompileError, match="^model.py:3: error: no\n") as caught:
+        _compile.compile_graph_module(graph())
+    found = re.search(r"kvern-opt --kvern-kernels-to-target (\S+\.mlir)$", str(caught.value))
+    assert found is not None
+    path = Path(found[1])
+    assert path.read_text().strip() == kernel
+    command = [find_tool("kvern-opt"), "--kvern-kernels-to-target", str(path)]
+    assert subprocess.run(command, capture_output=True).returncode == 0
     path.unlink()
