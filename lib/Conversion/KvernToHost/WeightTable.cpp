@@ -13,18 +13,19 @@ int64_t WeightTable::append(ArrayRef<NamedAttribute> entry,
 }
 
 FailureOr<int64_t> WeightTable::add(WeightOp weight) {
-  auto [it, inserted] =
-      byName.try_emplace(weight.getNameAttr(), entries.size(), weight);
-  auto [index, first] = it->second;
+  auto [it, inserted] = byName.try_emplace(
+      weight.getNameAttr(), Entry{static_cast<int64_t>(entries.size()),
+                                  weight.getType(), weight.getLoc()});
   if (!inserted) {
-    if (first.getType() == weight.getType()) {
-      return index;
+    const Entry &first = it->second;
+    if (first.type == weight.getType()) {
+      return first.index;
     }
     InFlightDiagnostic diagnostic = weight.emitOpError()
                                     << "expected weight " << weight.getName()
                                     << " to have one type, but got "
                                     << weight.getType();
-    diagnostic.attachNote(first.getLoc()) << "first as " << first.getType();
+    diagnostic.attachNote(first.location) << "first as " << first.type;
     return diagnostic;
   }
   Builder builder(weight.getContext());

@@ -30,7 +30,13 @@ private:
   int64_t append(llvm::ArrayRef<mlir::NamedAttribute> entry,
                  mlir::MLIRContext *context);
 
-  llvm::DenseMap<mlir::StringAttr, std::pair<int64_t, WeightOp>> byName;
+  /// Not the op, which goes with its graph.
+  struct Entry {
+    int64_t index;
+    mlir::Type type;
+    mlir::Location location;
+  };
+  llvm::DenseMap<mlir::StringAttr, Entry> byName;
   /// Constants by value, derived weights by all but their name.
   llvm::DenseMap<mlir::Attribute, int64_t> byValue;
   llvm::StringSet<> derivedNames;
