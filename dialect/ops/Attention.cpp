@@ -232,7 +232,7 @@ LogicalResult RopeOp::inferReturnTypes(MLIRContext *,
   }
   // rope_c5
   if (table.getElementType() != x.getElementType() &&
-      !(table.getElementType().isF32() && !x.getElementType().isF64())) {
+      !table.getElementType().isF32()) {
     return error("expected a table of element type f32 or that of x (",
                  x.getElementType(), "), but got ", table.getElementType());
   }

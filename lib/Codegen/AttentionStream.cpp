@@ -13,6 +13,7 @@
 #include "lib/Codegen/AttentionBuilder.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
@@ -39,6 +40,7 @@ public:
   void emit(Value from, Value to, Value withSinks);
 
 private:
+  void prefetchNextHead(Value memory, ArrayRef<Value> address, Value column);
   void emitScores(const Rows &rows, Value group);
   void emitScoreTile(const Rows &rows, Value row, int64_t height, Value key);
   void emitWeights(const Rows &rows);
@@ -100,6 +102,17 @@ void StreamEmitter::emitScores(const Rows &rows, Value group) {
     b.loop(group, b.add(group, lanes), lanes / height,
            [&](Value key) { emitScoreTile(rows, row, height, key); });
   });
+}
+
+/// Shared keys are too few to a head for the machine to see where reading goes
+/// on.
+void StreamEmitter::prefetchNextHead(Value memory, ArrayRef<Value> address,
+                                     Value column) {
+  SmallVector<Value> next(address);
+  next.back() = b.add(next.back(), 1);
+  next.push_back(column);
+  memref::PrefetchOp::create(b, memory, next, /*isWrite=*/false,
+                             /*localityHint=*/3, /*isDataCache=*/true);
 }
 
 /// `height` rows with as many keys as give a register of scores.
@@ -209,6 +222,9 @@ void StreamEmitter::emitSumTile(const Rows &rows, Value row, int64_t height,
       int64_t from = column + v * lanes;
       loaded.push_back(b.loadRow(sequence.v.memory, address, b.index(from),
                                  std::min(lanes, b.valueDepth - from)));
+      if (height != 1) {
+        prefetchNextHead(sequence.v.memory, address, b.index(from));
+      }
     }
     for (int64_t r = 0; r < height; ++r) {
       Value at = b.scoreAt(rows, b.add(row, r));

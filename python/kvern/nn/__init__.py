@@ -7,6 +7,7 @@ is being built.
 
 from __future__ import annotations
 
+from kvern.nn.attention import MultiheadAttention
 from kvern.nn.bounds import clamp
 from kvern.nn.containers import Identity, LayerList, MissingLayer, Sequential
 from kvern.nn.convolution import (
@@ -22,6 +23,7 @@ from kvern.nn.layer import Layer, Module
 from kvern.nn.linear import Linear
 from kvern.nn.mlp import MLP
 from kvern.nn.norm import LayerNorm, RMSNorm
+from kvern.nn.rotary_embedding import RotaryEmbedding
 
 __all__ = [
     "MLP",
@@ -37,7 +39,9 @@ __all__ = [
     "Linear",
     "MissingLayer",
     "Module",
+    "MultiheadAttention",
     "RMSNorm",
+    "RotaryEmbedding",
     "Sequential",
     "WeightNormConvTranspose1d",
     "add_layer_hook",

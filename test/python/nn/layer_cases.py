@@ -83,6 +83,36 @@ def _layer_norm(w: Weights, x: torch.Tensor) -> torch.Tensor:
     return functional.layer_norm(x, (x.shape[-1],), w["weight"], w.get("bias"), 1e-5)
 
 
+def _attention(w: Weights, x: torch.Tensor) -> torch.Tensor:
+    """Three heads."""
+    names = [n for n in ("qkv_proj", "q_proj", "k_proj", "v_proj") if f"{n}.weight" in w]
+    parts = [functional.linear(x, w[f"{n}.weight"], w.get(f"{n}.bias")) for n in names]
+    q, k, v = (
+        part.unflatten(-1, (3, -1)).transpose(1, 2) for part in torch.cat(parts, -1).chunk(3, -1)
+    )
+    y = functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+    return functional.linear(y, w["o_proj.weight"], w.get("o_proj.bias"))
+
+
+def _rotary(interleaved: bool) -> Callable[..., torch.Tensor]:
+    def oracle(w: Weights, x: torch.Tensor) -> torch.Tensor:
+        angles = torch.arange(x.shape[1]).double()[:, None] * 100.0 ** (-torch.arange(4) / 4)
+        turn = torch.polar(torch.ones_like(angles), angles)[:, None]
+        if interleaved:
+            return torch.view_as_real(
+                torch.view_as_complex(x.unflatten(-1, (4, 2))) * turn
+            ).flatten(-2)
+        y = torch.complex(x[..., :4].contiguous(), x[..., 4:].contiguous()) * turn
+        return torch.cat([y.real, y.imag], -1)
+
+    return oracle
+
+
+def _heads() -> dict[str, Any]:
+    shapes = [(2, 9, 3, 8), (1, 1, 3, 8), (0, 3, 3, 8)]
+    return {"dims": ["batch", "seq", 3, 8], "shapes": shapes}
+
+
 def _stack(w: Weights, x: torch.Tensor) -> torch.Tensor:
     x = functional.linear(x, w["0.weight"])
     return functional.linear(x, w["2.weight"], w["2.bias"])
@@ -214,6 +244,31 @@ CASES = [
         lambda d: nn.LayerNorm(13, [CPU], d, use_bias=False),
         _layer_norm,
         **_rows(13),
+    ),
+    LayerCase(
+        "MultiheadAttention",
+        "",
+        lambda d: nn.MultiheadAttention(3, 12, [CPU], d),
+        _attention,
+        **_rows(12) | {"scale": 16.0},
+    ),
+    LayerCase(
+        "MultiheadAttention",
+        "stacked",
+        lambda d: nn.MultiheadAttention(3, 12, None, d, None, True, True, stacked_qkv=True),
+        _attention,
+        **_rows(12) | {"scale": 16.0},
+    ),
+    *(
+        LayerCase(
+            "RotaryEmbedding",
+            "interleaved" if order else "halves",
+            lambda d, o=order: nn.RotaryEmbedding(24, 3, 100.0, 8, interleaved=o),
+            _rotary(order),
+            dtypes=(DType.float32, DType.bfloat16),
+            **_heads(),
+        )
+        for order in (True, False)
     ),
     LayerCase(
         "Sequential",

@@ -202,12 +202,7 @@ def _rope(dtype: DType) -> Case:
         "rope",
         "",
         lambda x, t, p: [
-            ops.rope(
-                x,
-                t if x.dtype is not DType.float64 else ops.cast(t, x.dtype),
-                *more,
-                interleaved=order,
-            )
+            ops.rope(x, t, *more, interleaved=order)
             for order in (True, False)
             for more in ((), (p,))
         ],
