@@ -6,12 +6,15 @@
 //
 //   for each block of the summed axis, of rows:
 //     pack lhs, unless its rows lie well
-//     for each panel, for each register tile:
-//       sum over k while the next part of rhs is on its way; add to the output
+//     for each panel:
+//       widen it, if that is slow
+//       for each register tile: sum over k while the next part of rhs is on its
+//       way; add to the output
 #include "lib/Codegen/LhsRows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace kvern;
@@ -43,6 +46,7 @@ private:
   PanelRow rowAfter(Value panel, Span depth);
   void emitPanel(LhsRows &lhs, Value panel, Span rows, Span depth,
                  PanelRow next);
+  void widenPanel(Value panel, Span depth);
 
   int64_t streams(int64_t rows) const;
   int64_t aheadRows() const {
@@ -54,6 +58,9 @@ private:
   AllocateScratch allocate;
   const int64_t width;
   Value panels;
+  /// The part of a panel that is being multiplied, as elements of the
+  /// accumulator; null if it is widened whenever it is read.
+  Value widened;
 };
 } // namespace
 
@@ -162,18 +169,40 @@ PanelEmitter::PanelRow PanelEmitter::rowAfter(Value panel, Span depth) {
           b.select(isLast, wrappedFrom, depth.from)};
 }
 
+/// Whether widening an element costs as much as several products: f16 takes a
+/// slow conversion, bf16 a shift.
+static bool isSlowToWiden(ProductBuilder &b) {
+  Value rhs = b.product.op->getOperand(b.product.rhs);
+  return getElementTypeOrSelf(rhs.getType()).isF16();
+}
+
+void PanelEmitter::widenPanel(Value panel, Span depth) {
+  b.loop(b.index(0), depth.size, 1, [&](Value k) {
+    for (int64_t v = 0; v < b.blocking.vectors; ++v) {
+      Value vector = b.loadPanel(panel, b.add(depth.from, k), v);
+      Value at = b.add(b.mul(k, width), v * b.blocking.lanes);
+      vector::StoreOp::create(b, vector, widened, at);
+    }
+  });
+}
+
 void PanelEmitter::emitBlocks() {
   const ProductBlocking &blocking = b.blocking;
+  if (isSlowToWiden(b)) {
+    widened = allocate(blocking.blockDepth * width);
+  }
   LhsRows lhs(b, blocking.blockRows, blocking.blockDepth);
   Value block = b.index(blocking.blockDepth);
   // With one tile of rows each panel is read once, from start to end.
   Value once;
   if (LhsRows::suitsCache(b)) {
     lhs.readInPlace();
-    once = b.less(b.rows, b.index(blocking.tileRows + 1));
-    block = b.select(once, b.depth, block);
   } else {
     lhs.readPacked(allocate);
+  }
+  if (LhsRows::suitsCache(b) && !widened) {
+    once = b.less(b.rows, b.index(blocking.tileRows + 1));
+    block = b.select(once, b.depth, block);
   }
   forEachBlock(b, b.depth, block, [&](Span depth) {
     forEachBlock(b, b.rows, b.index(blocking.blockRows), [&](Span rows) {
@@ -183,6 +212,9 @@ void PanelEmitter::emitBlocks() {
         if (once) {
           next.panel = b.select(once, panel, next.panel);
           next.k = b.select(once, b.index(aheadRows()), next.k);
+        }
+        if (widened) {
+          widenPanel(panel, depth);
         }
         emitPanel(lhs, panel, rows, depth, next);
       });
