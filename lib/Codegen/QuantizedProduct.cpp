@@ -217,11 +217,10 @@ void QuantizedProductBuilder::addNumbers(RowSums &sums, Value panel,
                      .getResult();
       Value x = arith::SIToFPOp::create(*this, floats, q);
       for (int64_t r = 0; r < rows; ++r) {
-        Value activation =
-            memref::LoadOp::create(*this, prepared.elements,
-                                   ValueRange{add(row, r), add(first, place)});
+        Value activation = loadSplat(
+            prepared.elements, {index(0), add(row, r), add(first, place)});
         Value &sum = split && i % 2 ? odd[r] : sums[r];
-        sum = multiplyAdd(x, broadcast(activation), sum);
+        sum = multiplyAdd(x, activation, sum);
       }
     }
   }

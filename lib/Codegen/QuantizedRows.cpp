@@ -147,6 +147,9 @@ void QuantizedProductBuilder::prepareIntegers(Value first, Value row) {
     }
     bound = reduce(*this, vector::CombiningKind::MAXIMUMF, bound);
     Value scale = arith::DivFOp::create(*this, bound, constant(largest));
+    // NaN for infinity too, of which nothing would be left in the integers.
+    Value none = arith::SubFOp::create(*this, bound, bound);
+    scale = arith::AddFOp::create(*this, scale, none);
     memref::StoreOp::create(*this, scale, prepared.scales,
                             ValueRange{row, number});
     // Below the smallest normal number, all counts as zero.

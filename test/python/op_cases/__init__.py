@@ -16,6 +16,7 @@ from op_cases import (
     indexing,
     norm,
     pooling,
+    quantization,
     reduction,
     shape,
 )
@@ -25,6 +26,7 @@ FAMILIES: tuple[ModuleType, ...] = (
     elementwise_binary,
     reduction,
     contraction,
+    quantization,
     attention,
     convolution,
     pooling,
