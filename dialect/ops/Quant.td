@@ -33,10 +33,18 @@ defvar Kvern_EncodingConstraints = [{
 }];
 
 defvar Kvern_Activations = [{
-    `activations` says what is multiplied: `exact`, the activations as `f32`; or
-    `int8`, the activations rounded to `round(x / s)` with `s = max |x| / 127`
-    over each group of k, so that the products are those of integers. The error
-    of `int8` is at most `s / 2` times the sum of `|w|` over the group.
+    `activations` says what is multiplied, with B the largest multiple of `group`
+    up to 128 that divides k, and X the largest `|lhs|` of B adjacent elements:
+
+    - `exact`: the activations as `f32`, or, where that takes less time, as
+      integers of 24 bits: rounded to multiples of `X / 4128768`. Sums are of
+      `f32` or exact. The error is that of a product of `f32`, plus at most
+      `X * 1.3e-7` times the sum of `|weights|`, for each B elements of k.
+    - `int8`: the activations rounded to multiples of `X / 127`, so that products
+      are those of bytes. The error is at most `X / 254` times the sum of
+      `|weights|`, for each B elements of k, plus that of the sums.
+
+    An element of lhs that is not finite makes its row of the result so.
 }];
 
 defvar Kvern_ActivationsConstraint = [{

@@ -143,13 +143,14 @@ def dialect_encoding(encoding: Any, config: QuantizationConfig | None = None) ->
             raise GraphError("expected a QuantizationConfig for GROUPED, but got None")
         _ = config.block_parameters
         return f"int{config.bits}_g{config.group_size}{'' if config.sym else '_min'}"
-    if known not in _DIALECT_NAMES:
+    name = _DIALECT_NAMES.get(known) if known else None
+    if name is None:
         available = ", ".join(
             each.value for each in [*_DIALECT_NAMES, QuantizationEncoding.GROUPED]
         )
         what = known.value if known else repr(encoding)
         raise UnsupportedError(f"expected an encoding among {available}, but got {what}")
-    return _DIALECT_NAMES[known]
+    return name
 
 
 def grouped_blocks(

@@ -39,8 +39,8 @@ def quantized_weight(
     except UnsupportedError as error:
         raise UnsupportedError(f"{layer}: {error}") from None
     encoding = QuantizationEncoding(encoding)
-    grouped = encoding is QuantizationEncoding.GROUPED and config is not None
-    block = config.block_parameters if grouped else encoding.block_parameters
+    is_grouped = encoding is QuantizationEncoding.GROUPED
+    block = (config if is_grouped and config else encoding).block_parameters
     if columns % block.elements_per_block:
         raise ShapeError(
             f"{layer}: expected a number of columns divisible by the {block.elements_per_block} elements of a block "

@@ -136,7 +136,8 @@ def _not_finite() -> Case:
     blocks, numbers = weights("q8_0", 33, 160)
     x = sample(DType.float32, [5, 160], -1, 1)
     x[1, 3], x[3, 150] = np.nan, np.inf
-    oracle = np.where(np.isfinite(x).all(1)[:, None], np.nan_to_num(x), np.nan) @ numbers.T
+    finite = np.isfinite(x).all(axis=1, keepdims=True)
+    oracle = np.where(finite, np.nan_to_num(x), np.nan) @ numbers.T
     return Case(
         "qmatmul",
         "not-finite",

@@ -44,9 +44,12 @@ def qmatmul(
         config: The parameters of GROUPED; not used for the others.
         lhs: `[..., k]`, of float32, bfloat16 or float16.
         *rhs: One tensor of uint8, `[n, k / elements_per_block * block_size]`: row n holds the blocks of row n of W.
-        activations: What is multiplied. `"exact"`: the elements of lhs. `"int8"`: each group of a row of lhs rounded
-            to `s * i` with integers i from -127 to 127 and `s = max |lhs| / 127` over the group, so that integers
-            are multiplied; the result is off by at most the sum over the groups of `s / 2` times the sum of `|W|`.
+        activations: What is multiplied. With B the largest multiple of a block up to 128 that divides k, and X the
+            largest |lhs| of B adjacent elements: `"exact"`, the elements of lhs as float32, or, where that takes less
+            time, rounded to multiples of X / 4128768: the error is that of a product of float32, plus at most
+            1.3e-7 X times the sum of |W|, for each B elements of k. `"int8"`: rounded to multiples of X / 127, so
+            that products are those of bytes: the error is at most X / 254 times the sum of |W| for each B elements.
+            An element that is not finite makes its row of the result so.
 
     Raises:
         NotImplementedError: There is no kernel for the encoding.
