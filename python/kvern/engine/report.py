@@ -131,7 +131,14 @@ def profile(
         limit = max(known) if len(known) == len(floors) else None
         kernels.append(
             KernelReport(
-                step["kernel"], step["ops"], step["lines"], step["schedule"], flops, size, seconds, limit
+                step["kernel"],
+                step["ops"],
+                step["lines"],
+                step["schedule"],
+                flops,
+                size,
+                seconds,
+                limit,
             )
         )
     total = statistics.median(run[-1] - run[0] for run in starts) * 1e-9
