@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # What operands are called in the examples of `kvern.host` ops, whose syntax does not give all types.
-NAMED = {"%frame": "!llvm.ptr", "%ok": "i1"}
+NAMED = {"%frame": "!llvm.ptr", "%ok": "i1", "%tasks": "index"}
 
 
 def blocks(text: str) -> list[str]:
@@ -56,14 +56,19 @@ def operand_types(example: str) -> dict[str, str]:
         return {name: NAMED.get(name, "index") for name in names}
     operands = signature.partition(" -> ")[0]
     operands = operands[1:-1] if operands.startswith("(") else operands
-    return dict(zip(names, split_types(operands) if names else [], strict=True))
+    listed = [name for name in names if name not in NAMED]
+    types = dict(zip(listed, split_types(operands) if listed else [], strict=True))
+    return {name: NAMED[name] for name in names if name in NAMED} | types
 
 
 def wrap(example: str) -> str:
     types = operand_types(example)
     text = ""
     if callee := re.search(r"@\w+", example):
-        text = f"func.func private {callee[0]}{example.partition(' : ')[2]}\n"
+        signature = example.partition(" : ")[2]
+        if "%tasks" in types:
+            signature = f"({signature}, index, index)"
+        text = f"func.func private {callee[0]}{signature}\n"
     # %0 can only name a result of the body: arguments are %x0.
     body = re.sub(r"%(\w+)", r"%x\1", example)
     arguments = ", ".join(f"%x{name[1:]}: {t}" for name, t in types.items())
