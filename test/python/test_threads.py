@@ -40,6 +40,17 @@ def mlp(x: Any) -> Any:
     return x + ops.matmul(ops.gelu(ops.matmul(x, up)), down)
 
 
+def conv(x: Any) -> Any:
+    filters = np.random.default_rng(2).standard_normal((3, 3, 6, 20), np.float32)
+    images = x.reshape(["rows", 4, 4, 6])
+    return ops.conv2d(images, ops.constant(filters, f32, DeviceRef.CPU()), padding=1)
+
+
+def attention(x: Any) -> Any:
+    heads = x.reshape([1, "rows", 3, 32])
+    return ops.attention(heads, heads, heads, mask_variant="causal")
+
+
 # What is computed of x: [rows, 96].
 GRAPHS: dict[str, Callable[[Any], Any]] = {
     "elementwise": lambda x: ops.exp(x * 0.5) - ops.tanh(x),
@@ -51,9 +62,11 @@ GRAPHS: dict[str, Callable[[Any], Any]] = {
     "gram": lambda x: ops.matmul(x, ops.transpose(x, 0, 1)),
     "covariance": lambda x: ops.matmul(ops.transpose(x, 0, 1), x),
     "mlp": mlp,
-    "attention": lambda x: ops.matmul(
+    "attention": attention,
+    "attention_by_parts": lambda x: ops.matmul(
         ops.softmax(ops.matmul(x, ops.transpose(x, 0, 1)) * 0.1), x
     ),
+    "conv": conv,
 }
 
 
