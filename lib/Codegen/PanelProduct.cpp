@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Matrix products with a rhs that lies in panels: it is read in place.
 //
-// Up to 4 rows: all of lhs is used at once, and several panels are read side by
+// A few rows: all of lhs is used at once, and several panels are read side by
 // side, each from start to end. More rows:
 //
 //   for each block of the summed axis, of rows:
@@ -19,8 +19,8 @@
 using namespace mlir;
 using namespace kvern;
 
-/// Rows up to which several panels are read at once.
-static constexpr int64_t kStreamedRows = 4;
+/// Rows up to which several panels are read at once, if registers suffice.
+static constexpr int64_t kMostStreamedRows = 4;
 /// Bytes between a prefetch and the use, in a panel that is read once.
 static constexpr int64_t kAheadBytes = 4096;
 
@@ -49,6 +49,10 @@ private:
   void widenPanel(Value panel, Span depth);
 
   int64_t streams(int64_t rows) const;
+  /// One panel alone is read better in blocks.
+  int64_t streamedRows() const {
+    return streams(kMostStreamedRows) > 1 ? kMostStreamedRows : 2;
+  }
   int64_t aheadRows() const {
     Type type = b.product.op->getOperand(b.product.rhs).getType();
     return kAheadBytes * 8 /
@@ -79,20 +83,20 @@ void PanelEmitter::emit() {
   std::optional<int64_t> rows = getConstantIntValue(b.rows);
   bool canStream =
       LhsRows::isReadable(b) || getConstantIntValue(b.depth).has_value();
-  if (!canStream || (rows && *rows > kStreamedRows)) {
+  if (!canStream || (rows && *rows > streamedRows())) {
     emitBlocks();
   } else if (rows) {
     emitFewRows();
   } else {
     b.when(
-        b.less(b.rows, b.index(kStreamedRows + 1)), [&] { emitFewRows(); },
+        b.less(b.rows, b.index(streamedRows() + 1)), [&] { emitFewRows(); },
         [&] { emitBlocks(); });
   }
 }
 
 void PanelEmitter::emitFewRows() {
   std::optional<int64_t> depth = getConstantIntValue(b.depth);
-  LhsRows lhs(b, kStreamedRows, depth.value_or(0));
+  LhsRows lhs(b, streamedRows(), depth.value_or(0));
   LhsRows::isReadable(b) ? lhs.readInPlace() : lhs.readPacked(allocate);
   lhs.select({b.index(0), b.rows}, {b.index(0), b.depth});
   if (std::optional<int64_t> rows = getConstantIntValue(b.rows)) {
@@ -102,18 +106,18 @@ void PanelEmitter::emitFewRows() {
     return;
   }
   auto choice = scf::IndexSwitchOp::create(
-      b, TypeRange(), b.rows, ArrayRef<int64_t>{0, 1, 2}, /*caseRegions=*/3);
+      b, TypeRange(), b.rows, ArrayRef<int64_t>{1, 2}, /*caseRegions=*/2);
   OpBuilder::InsertionGuard guard(b);
-  auto fill = [&](Region &region, int64_t rows) {
+  b.setInsertionPointToStart(&choice.getDefaultRegion().emplaceBlock());
+  if (streamedRows() > 2) {
+    b.when(b.less(b.index(0), b.rows),
+           [&] { emitStreams(lhs, streamedRows(), /*exact=*/false); });
+  }
+  scf::YieldOp::create(b);
+  for (auto [index, region] : llvm::enumerate(choice.getCaseRegions())) {
     b.setInsertionPointToStart(&region.emplaceBlock());
-    if (rows > 0) {
-      emitStreams(lhs, rows, /*exact=*/rows <= 2);
-    }
+    emitStreams(lhs, index + 1, /*exact=*/true);
     scf::YieldOp::create(b);
-  };
-  fill(choice.getDefaultRegion(), kStreamedRows);
-  for (auto [rows, region] : llvm::enumerate(choice.getCaseRegions())) {
-    fill(region, rows);
   }
 }
 

@@ -110,8 +110,8 @@ using AllocateScratch = llvm::function_ref<mlir::Value(int64_t)>;
 ///       for each panel, for each register tile: sum over k, add to the output
 void emitPackedProduct(ProductBuilder &b, AllocateScratch allocate);
 
-/// Emits the product with rhs in panels: the same, without packing rhs. Up to
-/// 4 rows read several panels at once.
+/// Emits the product with rhs in panels: the same, without packing rhs. Up to 2
+/// or 4 rows read several panels at once.
 void emitPanelProduct(ProductBuilder &b, AllocateScratch allocate);
 
 /// Emits the product for few rows, where reading rhs once is what it costs.
