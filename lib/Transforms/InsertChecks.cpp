@@ -56,14 +56,19 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
                     store.getSteps(), source.getShape(), store.getBounds());
       }
       for (const SizeCondition &condition : getSizeConditions(op)) {
-        if (CheckSizesOp check = checkAtMost(op, condition.least, condition.size,
-                                             condition.subject)) {
-          check->setAttr(checkedOpAttrName,
-                         StringAttr::get(op->getContext(),
-                                         op->getName().getStringRef()));
-        }
+        nameCheckedOp(
+            checkAtMost(op, condition.least, condition.size, condition.subject),
+            op);
       }
     });
+  }
+
+  /// Lets messages begin with the op that asks for the check, which may be
+  /// null; those of gathers do anyway.
+  static void nameCheckedOp(Operation *check, Operation *op) {
+    if (check && !isa<GatherOp>(op)) {
+      check->setAttr(checkedOpAttrName, op->getName().getIdentifier());
+    }
   }
 
   /// That each index is from -`size` to below `size`.
@@ -86,7 +91,8 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
     }
     Value lowest = ReduceMinOp::create(builder, loc, flat, 0);
     Value highest = ReduceMaxOp::create(builder, loc, flat, 0);
-    CheckIndicesOp::create(builder, loc, lowest, highest, size, axis);
+    nameCheckedOp(
+        CheckIndicesOp::create(builder, loc, lowest, highest, size, axis), op);
   }
 
   void checkPositions(RopeOp op) {
@@ -96,8 +102,10 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
       checkIndices(op, positions, table.getShape()[0], 0);
       return;
     }
-    checkAtMost(op, x.getShape().take_back(3).front(), table.getShape()[0],
-                "the table to have a row for each position");
+    nameCheckedOp(checkAtMost(op, x.getShape().take_back(3).front(),
+                              table.getShape()[0],
+                              "the table to have a row for each position"),
+                  op);
   }
 
   /// Null where there is nothing to check.
@@ -113,8 +121,9 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
       return {};
     }
     OpBuilder builder(op);
-    return CheckSizesOp::create(builder, op->getLoc(), lhs, rhs, /*at_most=*/true,
-                         builder.getStringAttr(subject));
+    return CheckSizesOp::create(builder, op->getLoc(), lhs, rhs,
+                                /*at_most=*/true,
+                                builder.getStringAttr(subject));
   }
 
   void checkBounds(Operation *op, ArrayRef<DimAttr> sizes, ArrayAttr starts,

@@ -59,3 +59,16 @@ func.func @windows(%x: !kvern.tensor<[n, h, 7, 8], f32, cpu:0>, %f: !kvern.tenso
   %1 = kvern.pad %y {paddings = array<i64: 0, 0, 2, 1>, mode = "reflect"} : (!kvern.tensor<[n, m], f32, cpu:0>) -> !kvern.tensor<[n, m + 3], f32, cpu:0>
   return
 }
+
+// The table of rotary positions has a row for each; given ones are indices.
+
+// CHECK-LABEL: @rope(
+// CHECK:         kvern.check.sizes {at_most, checked_op = "kvern.rope", lhs = #kvern.dim<n>, rhs = #kvern.dim<r>, subject = "the table to have a row for each position"}
+// CHECK:         kvern.rope
+// CHECK:         kvern.check.indices {{.*}} {axis = 0 : i64, checked_op = "kvern.rope", size = #kvern.dim<r>}
+// CHECK:         kvern.rope
+func.func @rope(%x: !kvern.tensor<[b, n, 2, 8], f32, cpu:0>, %table: !kvern.tensor<[r, 8], f32, cpu:0>, %p: !kvern.tensor<[b, n], i64, cpu:0>) -> (!kvern.tensor<[b, n, 2, 8], f32, cpu:0>, !kvern.tensor<[b, n, 2, 8], f32, cpu:0>) {
+  %0 = kvern.rope %x, %table : (!kvern.tensor<[b, n, 2, 8], f32, cpu:0>, !kvern.tensor<[r, 8], f32, cpu:0>) -> !kvern.tensor<[b, n, 2, 8], f32, cpu:0>
+  %1 = kvern.rope %x, %table positions %p : (!kvern.tensor<[b, n, 2, 8], f32, cpu:0>, !kvern.tensor<[r, 8], f32, cpu:0>, !kvern.tensor<[b, n], i64, cpu:0>) -> !kvern.tensor<[b, n, 2, 8], f32, cpu:0>
+  return %0, %1 : !kvern.tensor<[b, n, 2, 8], f32, cpu:0>, !kvern.tensor<[b, n, 2, 8], f32, cpu:0>
+}
