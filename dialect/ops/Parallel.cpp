@@ -13,8 +13,8 @@ using namespace kvern;
 
 LogicalResult
 HostParallelForOp::verifySymbolUses(SymbolTableCollection &table) {
-  auto function = table.lookupNearestSymbolFrom<FunctionOpInterface>(
-      *this, getBodyAttr());
+  auto function =
+      table.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getBodyAttr());
   // host_parallel_for_c1
   if (!function || function.getNumResults() != 0) {
     return emitOpError("expected '")

@@ -66,8 +66,7 @@ Value EntrySizes::sizeOf(Value memory, int64_t axis) {
   Location loc = memory.getLoc();
   auto type = cast<MemRefType>(memory.getType());
   if (!type.isDynamicDim(axis)) {
-    return arith::ConstantIndexOp::create(builder, loc,
-                                          type.getDimSize(axis));
+    return arith::ConstantIndexOp::create(builder, loc, type.getDimSize(axis));
   }
   if (Value same = exact(memory)) {
     return memref::DimOp::create(builder, loc, same, axis);
@@ -129,10 +128,8 @@ static AffineMap dropSubtractedIndices(AffineMap map,
     unsigned dims = map.getNumDims();
     AffineExpr name = i < dims ? getAffineDimExpr(i, context)
                                : getAffineSymbolExpr(i - dims, context);
-    AffineExpr without =
-        expr.replace(name, getAffineConstantExpr(0, context));
-    if (simplifyAffineExpr(expr - without + name, dims,
-                           map.getNumSymbols()) ==
+    AffineExpr without = expr.replace(name, getAffineConstantExpr(0, context));
+    if (simplifyAffineExpr(expr - without + name, dims, map.getNumSymbols()) ==
         getAffineConstantExpr(0, context)) {
       expr = without;
     }
@@ -156,8 +153,8 @@ Value EntrySizes::boundMin(affine::AffineMinOp min) {
       return static_cast<bool>(operand);
     });
     if (inEntry) {
-      Value bound = affine::AffineApplyOp::create(builder, min.getLoc(), part,
-                                                  operands);
+      Value bound =
+          affine::AffineApplyOp::create(builder, min.getLoc(), part, operands);
       best = best ? minimum(best, bound) : bound;
     }
   }

@@ -19,6 +19,17 @@ using namespace kvern;
 /// Alignment of every temporary, one cache line.
 static constexpr int64_t kAlignment = 64;
 
+/// The bytes of static memory, in whole cache lines; none for other memory.
+static int64_t bytesOf(MemRefType type) {
+  if (!type.hasStaticShape()) {
+    return 0;
+  }
+  Type element = type.getElementType();
+  int64_t bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
+  return llvm::alignTo(llvm::divideCeil(bits, 8) * type.getNumElements(),
+                       kAlignment);
+}
+
 namespace {
 struct HoistAllocationsPass
     : kvern::impl::HoistAllocationsBase<HoistAllocationsPass> {
@@ -42,6 +53,8 @@ struct HoistAllocationsPass
     OpBuilder builder = OpBuilder::atBlockBegin(&entry);
     EntrySizes sizes(entry, builder);
     int64_t stackBytes = 0;
+    getOperation().walk(
+        [&](memref::AllocaOp op) { stackBytes += bytesOf(op.getType()); });
     for (memref::AllocOp op : allocations) {
       if (op.getType().hasStaticShape()) {
         moveStatic(op, stackBytes);
@@ -66,12 +79,7 @@ struct HoistAllocationsPass
   void moveStatic(memref::AllocOp op, int64_t &stackBytes) {
     OpBuilder builder = OpBuilder::atBlockBegin(&scratchBlock(op));
     MemRefType type = op.getType();
-    Type element = type.getElementType();
-    int64_t bytes = llvm::alignTo(
-        llvm::divideCeil(
-            element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64, 8) *
-            type.getNumElements(),
-        kAlignment);
+    int64_t bytes = bytesOf(type);
     auto alignment = builder.getI64IntegerAttr(kAlignment);
     Value moved;
     if (stackBytes + bytes <= maxStackBytes) {

@@ -6,9 +6,10 @@
 //      to pay for a thread's attention. The sizes alone decide, so that a task
 //      computes the same whatever the number of threads;
 //   2. what the body uses is captured: constants and views are made anew in the
-//      function, so that its memory arguments are whole buffers, apart from each
-//      other like those of a kernel;
-//   3. a temporary of the body becomes a block for each worker, allocated by the
+//      function, so that its memory arguments are whole buffers, apart from
+//      each other like those of a kernel;
+//   3. a temporary of the body becomes a block for each worker, allocated by
+//   the
 //      kernel, or lies on the stack of the function.
 #include "dialect/ops/Parallel.h"
 #include "lib/Codegen/EntrySizes.h"
@@ -65,8 +66,8 @@ public:
 class Outliner {
 public:
   Outliner(func::FuncOp kernel, scf::ForallOp loop, int64_t taskWork)
-      : kernel(kernel), loop(loop), taskWork(taskWork),
-        b(loop.getLoc(), loop) {}
+      : kernel(kernel), loop(loop), taskWork(taskWork), b(loop.getLoc(), loop) {
+  }
 
   /// Counts iterations and tasks; whether there may be more than one task.
   bool plan();
@@ -128,8 +129,7 @@ bool Outliner::plan() {
   Value share = b.div(b.mul(work, count), b.index(kTasks));
   share = b.min(b.max(share, b.index(taskWork)), b.index(most));
   std::optional<int64_t> knownWork = getConstantIntValue(work);
-  grain = knownWork && *knownWork >= most ? b.index(1)
-                                          : b.ceilDiv(share, work);
+  grain = knownWork && *knownWork >= most ? b.index(1) : b.ceilDiv(share, work);
   tasks = b.ceilDiv(count, grain);
   std::optional<int64_t> known = getConstantIntValue(tasks);
   return !known || *known > 1;
@@ -169,10 +169,10 @@ void Outliner::capture(Value value) {
     return;
   }
   Operation *op = value.getDefiningOp();
-  bool isCopied =
-      op && (op->hasTrait<OpTrait::ConstantLike>() ||
-             isa<ViewLikeOpInterface, memref::GetGlobalOp>(op)) &&
-      op->getNumRegions() == 0 && isPure(op);
+  bool isCopied = op &&
+                  (op->hasTrait<OpTrait::ConstantLike>() ||
+                   isa<ViewLikeOpInterface, memref::GetGlobalOp>(op)) &&
+                  op->getNumRegions() == 0 && isPure(op);
   if (isCopied) {
     llvm::for_each(op->getOperands(), [&](Value v) { capture(v); });
     copies.insert(op);
@@ -260,8 +260,8 @@ void Outliner::allocateForWorkers() {
     for (Value size : temporary.getDynamicSizes()) {
       bytes = in.mul(bytes, size);
     }
-    bytes = in.mul(in.ceilDiv(bytes, in.index(kAlignment)),
-                   in.index(kAlignment));
+    bytes =
+        in.mul(in.ceilDiv(bytes, in.index(kAlignment)), in.index(kAlignment));
     Value total = in.mul(bytes, HostWorkersOp::create(in));
     Value memory = memref::AllocOp::create(in, byteType, total,
                                            in.getI64IntegerAttr(kAlignment));
@@ -360,8 +360,7 @@ struct OutlineParallelPass
     for (auto [number, loop] : llvm::enumerate(loops)) {
       Outliner outliner(kernel, loop, taskWork);
       if (outliner.plan()) {
-        outliner.outline(
-            (kernel.getSymName() + "_loop" + Twine(number)).str());
+        outliner.outline((kernel.getSymName() + "_loop" + Twine(number)).str());
       } else {
         outliner.makeSequential();
       }

@@ -149,7 +149,7 @@ def LowerContraction : Pass<"kvern-lower-contraction", "::mlir::func::FuncOp"> {
 
     - rhs in panels, read at `(n floordiv P, k, n mod P)` with P a multiple of the
       vector's length: panels are multiplied where they lie, with the next one
-      being prefetched. Up to 4 rows read several panels side by side. Rows of
+      being prefetched. A few rows read several panels side by side. Rows of
       lhs are packed, unless their distance suits the cache.
     - A plain rhs and many rows: blocks of both inputs are packed, elements
       widened, and multiplied the same way.
@@ -292,7 +292,9 @@ def LowerLinalg : Pass<"kvern-lower-linalg", "::mlir::func::FuncOp"> {
     walk contiguous memory in all operands are merged; the innermost loop is the
     one along which most operands are contiguous. A reduction along the innermost
     loop is carried in registers, and its sum or product may be reassociated;
-    otherwise it accumulates in memory, row by row.
+    otherwise it accumulates in memory, row by row. An op that is not in a loop,
+    and not known to be small, gets an `scf.forall` over its parallel loops, by
+    strips of the last one, so that threads can share it.
 
     The innermost loop runs by vectors of `vector-bits` if all operands are
     contiguous along it: several a turn while the body is small, then single

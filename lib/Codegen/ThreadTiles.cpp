@@ -15,8 +15,8 @@ static constexpr int64_t kReducedStrip = 256;
 static constexpr int64_t kSmall = 2048;
 
 static bool isWorthIt(linalg::GenericOp op) {
-  if (op->getParentOfType<LoopLikeOpInterface>() || !op.hasPureBufferSemantics() ||
-      op.getNumParallelLoops() == 0) {
+  if (op->getParentOfType<LoopLikeOpInterface>() ||
+      !op.hasPureBufferSemantics() || op.getNumParallelLoops() == 0) {
     return false;
   }
   bool reads = llvm::any_of(op.getDpsInputs(), [](Value input) {
@@ -52,9 +52,10 @@ linalg::GenericOp kvern::tileForThreads(linalg::GenericOp op,
   int64_t strip = kStrip;
   if (op.getNumReductionLoops() != 0) {
     // Rows are reduced one by one, columns many at a time.
-    bool columns = llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-      return inner && innermost(op, input) == inner;
-    });
+    bool columns =
+        llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+          return inner && innermost(op, input) == inner;
+        });
     strip = columns ? kReducedStrip : 1;
   }
   SmallVector<OpFoldResult> sizes;

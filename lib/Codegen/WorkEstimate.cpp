@@ -34,8 +34,8 @@ public:
     if (single == 0) {
       return total;
     }
-    Value constant =
-        arith::ConstantIndexOp::create(builder, builder.getUnknownLoc(), single);
+    Value constant = arith::ConstantIndexOp::create(
+        builder, builder.getUnknownLoc(), single);
     return total ? add(total, constant) : constant;
   }
 
@@ -100,9 +100,8 @@ private:
     if (getConstantIntValue(step) == 1) {
       return to;
     }
-    Value by = getConstantIntValue(step)
-                   ? bound(step)
-                   : sizes.exact(dyn_cast<Value>(step));
+    Value by = getConstantIntValue(step) ? bound(step)
+                                         : sizes.exact(dyn_cast<Value>(step));
     if (!by) {
       return to;
     }

@@ -277,7 +277,8 @@ private:
     auto enter = [](void *helper) -> void * {
       static_cast<Helper *>(helper)->loop();
     };
-    bool runs = pthread_create(&thread, &attributes, enter, &helpers[index]) == 0;
+    bool runs =
+        pthread_create(&thread, &attributes, enter, &helpers[index]) == 0;
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
     pthread_attr_destroy(&attributes);
     if (runs) {

@@ -157,9 +157,7 @@ def test_fork_between_runs(models: dict[int, dict[str, Model]]):
     for _ in range(3):
         child = os.fork()
         if child == 0:
-            same = all(
-                np.array_equal(to_array(models[n]["mlp"](x)[0]), expected) for n in (2, 7)
-            )
+            same = all(np.array_equal(to_array(models[n]["mlp"](x)[0]), expected) for n in (2, 7))
             os._exit(7 if same else 1)
         np.testing.assert_array_equal(to_array(models[2]["mlp"](x)[0]), expected)
         deadline = time.monotonic() + 60

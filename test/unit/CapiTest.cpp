@@ -59,8 +59,8 @@ TEST(capiRunsAModel) {
   }
   KvernTensor input = {x.data(), kFloat32, 0, many, 1};
   for (size_t threads : {0, 1, 3}) {
-    KvernModel *model = kvern_model_create_with_threads(
-        executable, 0, &weight, 1, threads, &error);
+    KvernModel *model = kvern_model_create_with_threads(executable, 0, &weight,
+                                                        1, threads, &error);
     CHECK(model && (threads == 0 || kvern_model_num_threads(model) == threads));
     KvernOutputs *outputs = kvern_model_run(model, &input, 1, &error);
     CHECK(outputs && kvern_outputs_size(outputs) == 1);

@@ -40,9 +40,8 @@ static LLVM::LLVMFuncOp createTask(HostParallelForOp op, ModuleOp module,
   Type i64 = b.getI64Type(), index = b.getIndexType();
   auto type = LLVM::LLVMFunctionType::get(
       LLVM::LLVMVoidType::get(op.getContext()), {pointer, i64, i64});
-  auto task =
-      LLVM::LLVMFuncOp::create(b, (op.getBody() + "_task").str(), type,
-                               LLVM::Linkage::Internal);
+  auto task = LLVM::LLVMFuncOp::create(b, (op.getBody() + "_task").str(), type,
+                                       LLVM::Linkage::Internal);
   Block *body = task.addEntryBlock(b);
   b.setInsertionPointToStart(body);
   SmallVector<Value> operands;
@@ -90,8 +89,8 @@ LogicalResult kvern::lowerParallelFor(HostParallelForOp op,
     memory = LLVM::AllocaOp::create(b, pointer, captured, one);
   }
   Value one = arith::ConstantIndexOp::create(b, 1);
-  Value isSingle = arith::CmpIOp::create(b, arith::CmpIPredicate::eq,
-                                         op.getTasks(), one);
+  Value isSingle =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, op.getTasks(), one);
   auto choice = scf::IfOp::create(b, isSingle, /*withElseRegion=*/true);
   b.setInsertionPointToStart(choice.thenBlock());
   Value zero = arith::ConstantIndexOp::create(b, 0);
@@ -105,9 +104,9 @@ LogicalResult kvern::lowerParallelFor(HostParallelForOp op,
                           fieldOf(b, captured, memory, i));
   }
   Value function = LLVM::AddressOfOp::create(b, pointer, task.getSymName());
-  LLVM::CallOp::create(b, *runtime,
-                       ValueRange{function, memory,
-                                  convert(b, op.getTasks(), i64)});
+  LLVM::CallOp::create(
+      b, *runtime,
+      ValueRange{function, memory, convert(b, op.getTasks(), i64)});
   op.erase();
   return success();
 }

@@ -12,8 +12,8 @@ namespace kvern {
 
 /// Replaces `op` by a call of the runtime's kvern_rt_parallel_for with a
 /// function made here, `<body>_task`: it loads the captured values from a
-/// struct on the stack of the caller and calls the body. A single task is called
-/// directly.
+/// struct on the stack of the caller and calls the body. A single task is
+/// called directly.
 mlir::LogicalResult lowerParallelFor(HostParallelForOp op,
                                      mlir::LLVMTypeConverter &converter);
 
