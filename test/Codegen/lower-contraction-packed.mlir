@@ -10,9 +10,8 @@
 // CHECK-LABEL: func @one_row
 //   CHECK-NOT: memref.alloc
 //       CHECK: scf.for %[[P:.*]] = %c0 to %c8 step %c4
-//       CHECK:   scf.for %[[K:.*]] = %c0 to %c64 step %c2
-// CHECK-COUNT-2:   vector.fma {{.*}} vector<16xf32>
-// CHECK-COUNT-14:  vector.fma {{.*}} vector<16xf32>
+//       CHECK:   scf.for %[[K:.*]] = %c0 to %c64 step %c4
+// CHECK-COUNT-32:  vector.fma {{.*}} vector<16xf32>
 //   CHECK-NOT:     vector.fma
 //       CHECK:   vector.store
 //   CHECK-NOT: linalg.generic
@@ -41,7 +40,7 @@ func.func @one_row(%a: memref<1x64xf32>, %w: memref<8x64x32xf32>, %out: memref<1
 //       CHECK: scf.for %{{.*}} = %c0 to %c1024 step %c256
 //       CHECK:   scf.for %[[P:.*]] = %c0 to %c2 step %c1
 //       CHECK:     scf.for %{{.*}} = %c0 to %c28 step %c14
-//       CHECK:       %{{.*}}:28 = scf.for %{{.*}} step %c4
+//       CHECK:       %{{.*}}:28 = scf.for %{{.*}} step %c1 iter_args
 //       CHECK:         memref.prefetch {{.*}} read, locality<2>
 //       CHECK:         vector.load %{{.*}}[%[[P]], %{{.*}}] : memref<2x1024x32xf32>, vector<16xf32>
 //       CHECK:     %{{.*}}:4 = scf.for %{{.*}} step %c4
