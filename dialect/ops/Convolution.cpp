@@ -5,6 +5,7 @@
 
 #include "dialect/Inference.h"
 #include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace kvern;
@@ -148,8 +149,8 @@ getConvolutionShape(InferError error, AdaptorT adaptor,
         std::pair(adaptor.getFilterLayout(), filterLayouts)}) {
     // filter_c1
     if (!llvm::is_contained(known, layout)) {
-      return error("expected layout ", known[0], " or ", known[1], ", but got ",
-                   layout);
+      return error("expected a layout of ", llvm::join(known, ", "),
+                   ", but got ", layout);
     }
   }
   size_t rank = window.rank;
@@ -164,9 +165,10 @@ getConvolutionShape(InferError error, AdaptorT adaptor,
   shape.batch = x[0];
   shape.channels = channelsLast ? x.back() : x[1];
   shape.spatial.assign(x.slice(channelsLast ? 1 : 2, rank));
-  shape.filterChannels = filter[filtersLast ? rank : 1];
-  shape.filters = filtersLast ? filter.back() : filter[0];
-  for (DimAttr dim : filter.slice(filtersLast ? 0 : 2, rank)) {
+  bool isReversed = adaptor.getFilterLayout() == kReversedLayout;
+  shape.filterChannels = filter[isReversed ? rank + 1 : filtersLast ? rank : 1];
+  shape.filters = filter[isReversed ? rank : filtersLast ? rank + 1 : 0];
+  for (DimAttr dim : filter.slice(filtersLast || isReversed ? 0 : 2, rank)) {
     shape.kernel.push_back(dim.getStaticValue().value_or(0));
     // filter_c2
     if (shape.kernel.back() < 1) {
@@ -356,8 +358,9 @@ LogicalResult Conv2dTransposeOp::inferReturnTypes(
     return failure();
   }
   Window window = getWindow(adaptor, 2);
-  auto shape = getConvolutionShape(error, adaptor, *types, window,
-                                   {"NHWC", "NCHW"}, {"RSCF", "FCRS"});
+  auto shape =
+      getConvolutionShape(error, adaptor, *types, window, {"NHWC", "NCHW"},
+                          {"RSCF", "FCRS", kReversedLayout});
   // Filters are the channels of x here.
   if (failed(shape) ||
       failed(checkFilter(error, shape->channels, shape->filters,
@@ -604,7 +607,8 @@ template <typename OpT> struct PutChannelsLast : OpRewritePattern<OpT> {
   LogicalResult matchAndRewrite(OpT op,
                                 PatternRewriter &rewriter) const override {
     bool channelsLast = isChannelsLast(op.getInputLayout());
-    bool filtersLast = isFiltersLast(op.getFilterLayout());
+    bool filtersLast = isFiltersLast(op.getFilterLayout()) ||
+                       op.getFilterLayout() == kReversedLayout;
     if (channelsLast && filtersLast) {
       return rewriter.notifyMatchFailure(op, "channels are last");
     }
@@ -614,8 +618,12 @@ template <typename OpT> struct PutChannelsLast : OpRewritePattern<OpT> {
     NamedAttrList attributes(op->getAttrs());
     attributes.set(op.getInputLayoutAttrName(),
                    rewriter.getStringAttr(isVolume ? "NDHWC" : "NHWC"));
-    attributes.set(op.getFilterLayoutAttrName(),
-                   rewriter.getStringAttr(isVolume ? "QRSCF" : "RSCF"));
+    if (!filtersLast) {
+      attributes.set(op.getFilterLayoutAttrName(),
+                     rewriter.getStringAttr(isVolume ? "QRSCF" : "RSCF"));
+    } else {
+      attributes.set(op.getFilterLayoutAttrName(), op.getFilterLayoutAttr());
+    }
     SmallVector<Value> operands(op->getOperands());
     if (!channelsLast) {
       operands[0] =
@@ -658,9 +666,9 @@ template <typename OpT> struct MultiplyPixels : OpRewritePattern<OpT> {
       return rewriter.notifyMatchFailure(op, "would be rounded twice");
     }
     Location loc = op.getLoc();
-    Value matrix = ReshapeOp::create(
-        rewriter, loc, op.getFilter(),
-        ShapeAttr::get(op.getContext(), filter.take_back(2)));
+    Value matrix =
+        ReshapeOp::create(rewriter, loc, op.getFilter(),
+                          ShapeAttr::get(op.getContext(), filter.take_back(2)));
     Value result = MatmulOp::create(rewriter, loc, op.getX(), matrix,
                                     /*transpose_rhs=*/false);
     if (op.getBias()) {
@@ -683,7 +691,44 @@ void Conv3dOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<PutChannelsLast<Conv3dOp>, MultiplyPixels<Conv3dOp>>(context);
 }
 
+namespace {
+
+/// The filter in the order in which a convolution of stride 1 reads it.
+struct ReverseFilter : OpRewritePattern<Conv2dTransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(Conv2dTransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isFiltersLast(op.getFilterLayout())) {
+      return rewriter.notifyMatchFailure(op, "filters are not last");
+    }
+    auto shape = cast<kvern::TensorType>(op.getFilter().getType()).getShape();
+    MLIRContext *context = op.getContext();
+    SmallVector<Attribute> starts, stops;
+    SmallVector<int64_t> steps{-1, -1, 1, 1};
+    for (auto [dim, step] : llvm::zip(shape, steps)) {
+      DimAttr before = DimAttr::getStatic(context, step < 0 ? -1 : 0);
+      starts.push_back(step < 0 ? dim + -1 : before);
+      stops.push_back(step < 0 ? before : dim);
+    }
+    SmallVector<Attribute> inferred(4, rewriter.getUnitAttr());
+    Location loc = op.getLoc();
+    Value reversed = SliceOp::create(
+        rewriter, loc, op.getFilter(), ValueRange(),
+        rewriter.getArrayAttr(starts), rewriter.getArrayAttr(stops), steps,
+        rewriter.getArrayAttr(inferred));
+    Value filter = PermuteOp::create(rewriter, loc, reversed,
+                                     ArrayRef<int64_t>{0, 1, 3, 2});
+    rewriter.modifyOpInPlace(op, [&] {
+      op.getFilterMutable().assign(filter);
+      op.setFilterLayout(kReversedLayout);
+    });
+    return success();
+  }
+};
+
+} // namespace
+
 void Conv2dTransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                                     MLIRContext *context) {
-  patterns.add<PutChannelsLast<Conv2dTransposeOp>>(context);
+  patterns.add<PutChannelsLast<Conv2dTransposeOp>, ReverseFilter>(context);
 }

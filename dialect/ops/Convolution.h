@@ -27,6 +27,9 @@ llvm::SmallVector<SizeCondition> getSizeConditions(mlir::Operation *op);
 bool isChannelsLast(llvm::StringRef inputLayout);
 bool isFiltersLast(llvm::StringRef filterLayout);
 
+/// The filter layout of `kvern.conv2d_transpose` that is lowered.
+inline constexpr llvm::StringLiteral kReversedLayout = "reversed";
+
 } // namespace kvern
 
 #endif // KVERN_DIALECT_OPS_CONVOLUTION_H

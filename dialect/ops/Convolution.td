@@ -122,7 +122,9 @@ def Kvern_Conv2dTransposeOp : Kvern_WindowOp<"conv2d_transpose"> {
     output_padding`.
 
     `input_layout`, of x and the result, is `NHWC` or `NCHW`; `filter_layout` is
-    `RSCF` (height, width, channels of the result, channels of x) or `FCRS`.
+    `RSCF` (height, width, channels of the result, channels of x), `FCRS` or, made
+    by canonicalization, `reversed`: height and width from their ends, channels of
+    x, channels of the result.
 
     Constraints:
   }] # Kvern_SameElementType # Kvern_Window # Kvern_Filter # [{

@@ -41,3 +41,12 @@ func.func @pointwise(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.ten
   %0 = kvern.conv2d %x, %f, %b {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[1, 1, 8, 16], f32, cpu:0>, !kvern.tensor<[16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 16], f32, cpu:0>
   return %0 : !kvern.tensor<[n, h, w, 16], f32, cpu:0>
 }
+
+// CHECK-LABEL: func.func @reversed
+func.func @reversed(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[3, 2, 4, 8], f32, cpu:0>) -> !kvern.tensor<[n, h + 2, w + 1, 4], f32, cpu:0> {
+  // CHECK: %[[F:.*]] = kvern.slice %arg1 {{.*}}steps = array<i64: -1, -1, 1, 1>
+  // CHECK: %[[P:.*]] = kvern.permute %[[F]] {permutation = array<i64: 0, 1, 3, 2>}
+  // CHECK: kvern.conv2d_transpose %arg0, %[[P]] {dilations = array<i64: 1, 1>, filter_layout = "reversed"
+  %0 = kvern.conv2d_transpose %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, output_paddings = array<i64: 0, 0>} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 2, 4, 8], f32, cpu:0>) -> !kvern.tensor<[n, h + 2, w + 1, 4], f32, cpu:0>
+  return %0 : !kvern.tensor<[n, h + 2, w + 1, 4], f32, cpu:0>
+}

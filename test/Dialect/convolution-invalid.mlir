@@ -64,7 +64,7 @@ func.func @window_c5_transpose(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: 
 // -----
 
 func.func @filter_c1(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 8, 16], f32, cpu:0>) {
-  // expected-error @+2 {{'kvern.conv2d' op expected layout NHWC or NCHW, but got NWHC}}
+  // expected-error @+2 {{'kvern.conv2d' op expected a layout of NHWC, NCHW, but got NWHC}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kvern.conv2d %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, input_layout = "NWHC"} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 3, 8, 16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
   return
@@ -73,7 +73,7 @@ func.func @filter_c1(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.ten
 // -----
 
 func.func @filter_c1_filter(%x: !kvern.tensor<[n, d, h, w, 8], f32, cpu:0>, %f: !kvern.tensor<[1, 3, 3, 8, 16], f32, cpu:0>) {
-  // expected-error @+2 {{'kvern.conv3d' op expected layout QRSCF or FCQRS, but got RSCF}}
+  // expected-error @+2 {{'kvern.conv3d' op expected a layout of QRSCF, FCQRS, but got RSCF}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kvern.conv3d %x, %f {strides = array<i64: 1, 1, 1>, dilations = array<i64: 1, 1, 1>, paddings = array<i64: 0, 0, 0, 0, 0, 0>, filter_layout = "RSCF"} : (!kvern.tensor<[n, d, h, w, 8], f32, cpu:0>, !kvern.tensor<[1, 3, 3, 8, 16], f32, cpu:0>) -> !kvern.tensor<[n, h, w, 8], f32, cpu:0>
   return

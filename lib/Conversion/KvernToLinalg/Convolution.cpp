@@ -50,7 +50,7 @@ static Value insert(LoopBuilder &loops, Value value, Value destination,
 }
 
 /// `value` of `shape` with elements of one value before and after it along the
-/// spatial axes, which start at axis 1.
+/// spatial axes, which start at axis 1. Each element is written once.
 static Value padSpatial(LoopBuilder &loops, Value value,
                         ArrayRef<DimAttr> shape, ArrayRef<int64_t> before,
                         ArrayRef<int64_t> after, TypedAttr padding) {
@@ -58,14 +58,39 @@ static Value padSpatial(LoopBuilder &loops, Value value,
   if (llvm::all_of(before, isZero) && llvm::all_of(after, isZero)) {
     return value;
   }
+  OpBuilder &b = loops.builder;
   SmallVector<DimAttr> padded(shape);
-  SmallVector<int64_t> offsets(shape.size(), 0), strides(shape.size(), 1);
   for (size_t i = 0; i < before.size(); ++i) {
     padded[i + 1] = shape[i + 1] + (before[i] + after[i]);
-    offsets[i + 1] = before[i];
   }
-  return insert(loops, value, loops.fill(padded, padding), shape, offsets,
-                strides);
+  Value scalar = arith::ConstantOp::create(b, loops.location, padding);
+  Value result = loops.empty(padded, padding.getType());
+  SmallVector<OpFoldResult> offsets(shape.size(), b.getIndexAttr(0)),
+      sizes = loops.dims.getFoldResults(b, loops.location, padded),
+      steps(shape.size(), b.getIndexAttr(1));
+  // The slabs at both ends of an axis; those of later axes lie between them.
+  for (size_t i = 0; i < before.size(); ++i) {
+    auto fill = [&](OpFoldResult offset, int64_t size) {
+      if (size == 0) {
+        return;
+      }
+      offsets[i + 1] = offset;
+      sizes[i + 1] = b.getIndexAttr(size);
+      Value slab = tensor::ExtractSliceOp::create(b, loops.location, result,
+                                                  offsets, sizes, steps);
+      slab =
+          linalg::FillOp::create(b, loops.location, scalar, slab).getResult(0);
+      result = tensor::InsertSliceOp::create(b, loops.location, slab, result,
+                                             offsets, sizes, steps);
+    };
+    fill(b.getIndexAttr(0), before[i]);
+    fill(loops.size(shape[i + 1] + before[i]), after[i]);
+    offsets[i + 1] = b.getIndexAttr(before[i]);
+    sizes[i + 1] = loops.size(shape[i + 1]);
+  }
+  SmallVector<int64_t> starts(shape.size(), 0), strides(shape.size(), 1);
+  llvm::copy(before, starts.begin() + 1);
+  return insert(loops, value, result, shape, starts, strides);
 }
 
 namespace {
@@ -137,14 +162,12 @@ static Value finish(LoopBuilder &loops, Value sum, Value bias,
                            });
 }
 
-/// The sum of products of `x` and `filter`, which the maps read, on a result of
-/// `type`.
-static Value contract(LoopBuilder &loops, Value x, Value filter,
-                      kvern::TensorType type, ArrayRef<AffineMap> maps,
+/// The sum of products of `x` and `filter`, which the maps read, added to
+/// `init`; by default to a tensor of zeros of `resultType`.
+static Value contract(LoopBuilder &loops, Type resultType, Value x,
+                      Value filter, Value init, ArrayRef<AffineMap> maps,
                       ArrayRef<IteratorType> iterators) {
-  Type compute = getComputeType(type.getElementType());
-  Value init = loops.fill(type.getShape(),
-                          cast<TypedAttr>(loops.builder.getZeroAttr(compute)));
+  auto type = cast<kvern::TensorType>(resultType);
   auto product = linalg::GenericOp::create(
       loops.builder, loops.location, init.getType(), ValueRange{x, filter},
       init, maps, iterators,
@@ -157,6 +180,15 @@ static Value contract(LoopBuilder &loops, Value x, Value filter,
         linalg::YieldOp::create(nested, loc, sum);
       });
   return product.getResult(0);
+}
+static Value contract(LoopBuilder &loops, Type resultType, Value x,
+                      Value filter, ArrayRef<AffineMap> maps,
+                      ArrayRef<IteratorType> iterators) {
+  auto type = cast<kvern::TensorType>(resultType);
+  Type compute = getComputeType(type.getElementType());
+  Value zeros = loops.fill(type.getShape(),
+                           cast<TypedAttr>(loops.builder.getZeroAttr(compute)));
+  return contract(loops, resultType, x, filter, zeros, maps, iterators);
 }
 
 /// x with the zeros that `paddings` of the op ask for.
@@ -242,7 +274,7 @@ struct ConvolutionConversion : OpConversionPattern<OpT> {
         AffineMap::get(window.count(contracts), 0, filterExprs,
                        rewriter.getContext()),
         window.result(contracts)};
-    Value sum = contract(loops, padded, adaptor.getFilter(), type, maps,
+    Value sum = contract(loops, type, padded, adaptor.getFilter(), maps,
                          window.iterators(contracts));
     rewriter.replaceOp(op, finish(loops, sum, adaptor.getBias(), type));
     return success();
@@ -273,32 +305,167 @@ struct PackedConvolutionConversion : OpConversionPattern<PackedConvOp> {
                     true),
         AffineMap::get(window.count(true), 0, exprs, rewriter.getContext()),
         window.result(true)};
-    Value sum =
-        contract(loops, padZeros(loops, op, adaptor.getX()),
-                 adaptor.getPanels(), type, maps, window.iterators(true));
+    Value sum = contract(loops, type, padZeros(loops, op, adaptor.getX()),
+                         adaptor.getPanels(), maps, window.iterators(true));
     rewriter.replaceOp(op, finish(loops, sum, adaptor.getBias(), type));
     return success();
   }
 };
 
-/// A convolution of stride 1 by the reversed filter over x with zeros between
-/// and around its elements:
-///   1. x[i] lies at i * stride + dilation * (k - 1) - before.
-///   2. Result o is the sum over r of what lies at o + dilation * r, times
-///      filter[k - 1 - r].
+/// Elements of the result whose distance is the stride take one part of the
+/// filter each, all the same one: those of each phase p are a convolution of
+/// stride 1. With the filter reversed, the part is every stride-th element:
+///   1. Result stride * q + p is a sum over k = k0 + stride * j below the size
+///   of
+///      the filter, of x[q + c - j] * filter[k], where k0 + stride * c is p +
+///      before, and k0 below the stride.
+///   2. The window of q hence starts `taps` - 1 - c elements before q.
+/// With dilations, this is so for stride 1.
 struct TransposedConvolutionConversion
     : OpConversionPattern<Conv2dTransposeOp> {
   using OpConversionPattern::OpConversionPattern;
 
-  static Value spread(LoopBuilder &loops, Conv2dTransposeOp op, Value x,
-                      ArrayRef<int64_t> kernel) {
+  /// One phase along one axis.
+  struct Phase {
+    int64_t phase, stride, dilation;
+    /// The part of the reversed filter: its size and first element.
+    int64_t taps, first;
+    /// Elements that are read before and after those of x; may be negative.
+    int64_t before, after;
+    /// Elements of the result.
+    DimAttr count;
+  };
+
+  static FailureOr<Phase> getPhase(Conv2dTransposeOp op, int64_t axis,
+                                   int64_t phase) {
+    int64_t stride = op.getStrides()[axis];
+    int64_t dilation = op.getDilations()[axis];
+    int64_t kernel = *getShape(op.getFilter())[axis].getStaticValue();
+    if (stride != 1 && dilation != 1) {
+      return failure();
+    }
+    MLIRContext *context = op.getContext();
+    DimAttr size = getShape(op.getX())[axis + 1];
+    DimAttr count = DimAttr::combine(
+        AffineExprKind::FloorDiv, getShape(op)[axis + 1] + (stride - 1 - phase),
+        DimAttr::getStatic(context, stride));
+    int64_t shift = phase + op.getPaddings()[2 * axis];
+    int64_t k0 = shift % stride;
+    int64_t taps =
+        k0 < kernel ? llvm::divideCeil(kernel - k0, stride) : int64_t(0);
+    int64_t reach = dilation * std::max<int64_t>(taps - 1, 0);
+    int64_t before = reach - shift / stride;
+    std::optional<int64_t> longer =
+        count ? (count - size).getStaticValue() : std::nullopt;
+    if (!longer) {
+      return failure();
+    }
+    return Phase{phase,
+                 stride,
+                 dilation,
+                 taps,
+                 kernel - 1 - k0 - stride * (taps - 1),
+                 before,
+                 *longer + reach - before,
+                 count};
+  }
+
+  /// The phases along each axis.
+  static FailureOr<SmallVector<SmallVector<Phase>, 2>>
+  getPhases(Conv2dTransposeOp op) {
+    constexpr int64_t kMostPhases = 16;
+    if (op.getStrides()[0] > kMostPhases / op.getStrides()[1]) {
+      return failure();
+    }
+    SmallVector<SmallVector<Phase>, 2> result(2);
+    for (int64_t axis = 0; axis < 2; ++axis) {
+      for (int64_t p = 0; p < op.getStrides()[axis]; ++p) {
+        FailureOr<Phase> phase = getPhase(op, axis, p);
+        if (failed(phase)) {
+          return failure();
+        }
+        result[axis].push_back(*phase);
+      }
+    }
+    return result;
+  }
+
+  static AffineMap getFilterMap(const WindowLoops &window) {
+    return AffineMap::get(window.count(true), 0,
+                          {window.offset(0), window.offset(1),
+                           window.contracted(), window.channel()},
+                          window.context);
+  }
+
+  /// `result` with the elements of two phases.
+  static Value addPhase(LoopBuilder &loops, Conv2dTransposeOp op, Value padded,
+                        ArrayRef<int64_t> before, Value filter, Value result,
+                        ArrayRef<Phase> phases) {
+    OpBuilder &b = loops.builder;
+    MLIRContext *context = b.getContext();
+    auto type = cast<RankedTensorType>(result.getType());
+    ArrayRef<DimAttr> x = getShape(op.getX());
+    ArrayRef<DimAttr> taps = getShape(op.getFilter());
+    SmallVector<DimAttr> part(getShape(op)), view(x), kernel(taps);
+    SmallVector<int64_t> partStart(4, 0), partStep(4, 1), viewStart(4, 0),
+        kernelStart(4, 0), kernelStep(4, 1);
+    for (int64_t axis = 0; axis < 2; ++axis) {
+      const Phase &phase = phases[axis];
+      int64_t reach = phase.dilation * std::max<int64_t>(phase.taps - 1, 0);
+      part[axis + 1] = phase.count;
+      partStart[axis + 1] = phase.phase;
+      partStep[axis + 1] = phase.stride;
+      view[axis + 1] = phase.count + reach;
+      viewStart[axis + 1] = before[axis] - phase.before;
+      kernel[axis] = DimAttr::getStatic(context, phase.taps);
+      kernelStart[axis] = phase.first;
+      kernelStep[axis] = phase.stride;
+    }
+    auto slice = [&](Value value, ArrayRef<DimAttr> shape,
+                     ArrayRef<int64_t> start, ArrayRef<int64_t> step) -> Value {
+      Type element = cast<RankedTensorType>(value.getType()).getElementType();
+      return tensor::ExtractSliceOp::create(
+          b, loops.location, loops.getType(shape, element), value,
+          getAsIndexOpFoldResult(context, start),
+          loops.dims.getFoldResults(b, loops.location, shape),
+          getAsIndexOpFoldResult(context, step));
+    };
+    if (isEmpty(part)) {
+      return result;
+    }
+    Value zero = arith::ConstantOp::create(
+        b, loops.location,
+        cast<TypedAttr>(b.getZeroAttr(type.getElementType())));
+    Value sum = linalg::FillOp::create(b, loops.location, zero,
+                                       slice(result, part, partStart, partStep))
+                    .getResult(0);
+    if (!isEmpty(kernel)) {
+      WindowLoops window(context, 2);
+      sum = contract(
+          loops, op.getType(), slice(padded, view, viewStart, {1, 1, 1, 1}),
+          slice(filter, kernel, kernelStart, kernelStep), sum,
+          {window.read(window.contracted(), {1, 1}, op.getDilations(), true),
+           getFilterMap(window), window.result(true)},
+          window.iterators(true));
+    }
+    return tensor::InsertSliceOp::create(
+        b, loops.location, sum, result,
+        getAsIndexOpFoldResult(context, partStart),
+        loops.dims.getFoldResults(b, loops.location, part),
+        getAsIndexOpFoldResult(context, partStep));
+  }
+
+  /// Zeros between and around the elements of x, so that a convolution of
+  /// stride 1 gives the whole result.
+  static Value spread(LoopBuilder &loops, Conv2dTransposeOp op, Value x) {
     OpBuilder &b = loops.builder;
     ArrayRef<DimAttr> shape = getShape(op.getX());
     ArrayRef<DimAttr> result = getShape(op);
     SmallVector<DimAttr> spreadShape(shape), windowShape(shape);
     SmallVector<int64_t> offsets(4, 0), strides(4, 1), starts(4, 0), ones(4, 1);
     for (int64_t axis = 0; axis < 2; ++axis) {
-      int64_t reach = op.getDilations()[axis] * (kernel[axis] - 1);
+      int64_t kernel = *getShape(op.getFilter())[axis].getStaticValue();
+      int64_t reach = op.getDilations()[axis] * (kernel - 1);
       int64_t before = reach - op.getPaddings()[2 * axis];
       int64_t after =
           reach + op.getOutputPaddings()[axis] - op.getPaddings()[2 * axis + 1];
@@ -324,53 +491,61 @@ struct TransposedConvolutionConversion
         getAsIndexOpFoldResult(b.getContext(), ones));
   }
 
-  /// The filter as `[k - 1 - r, k - 1 - s, channels of x, channels of result]`.
-  static Value reverse(LoopBuilder &loops, Conv2dTransposeOp op, Value filter,
-                       ArrayRef<int64_t> kernel) {
-    ArrayRef<DimAttr> shape = getShape(op.getFilter());
-    Type storage = cast<RankedTensorType>(filter.getType()).getElementType();
-    return loops.elementwise(
-        {shape[0], shape[1], shape[3], shape[2]}, storage, {},
-        [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
-          SmallVector<Value> places;
-          for (int64_t axis = 0; axis < 2; ++axis) {
-            Value last = arith::ConstantIndexOp::create(b, kernel[axis] - 1);
-            places.push_back(arith::SubIOp::create(
-                b, last, linalg::IndexOp::create(b, axis)));
-          }
-          places.push_back(linalg::IndexOp::create(b, 3));
-          places.push_back(linalg::IndexOp::create(b, 2));
-          return tensor::ExtractOp::create(b, filter, places);
-        });
+  static Value convolveSpread(LoopBuilder &loops, Conv2dTransposeOp op, Value x,
+                              Value filter) {
+    WindowLoops window(op.getContext(), 2);
+    return contract(
+        loops, op.getType(), spread(loops, op, x), filter,
+        {window.read(window.contracted(), {1, 1}, op.getDilations(), true),
+         getFilterMap(window), window.result(true)},
+        window.iterators(true));
+  }
+
+  static Value convolvePhases(LoopBuilder &loops, Conv2dTransposeOp op, Value x,
+                              Value filter,
+                              ArrayRef<SmallVector<Phase>> phases) {
+    Type storage = cast<RankedTensorType>(x.getType()).getElementType();
+    auto type = cast<kvern::TensorType>(op.getType());
+    SmallVector<int64_t> before(2, 0), after(2, 0);
+    for (int64_t axis = 0; axis < 2; ++axis) {
+      for (const Phase &phase : phases[axis]) {
+        before[axis] = std::max(before[axis], phase.before);
+        after[axis] = std::max(after[axis], phase.after);
+      }
+    }
+    Value padded =
+        padSpatial(loops, x, getShape(op.getX()), before, after,
+                   cast<TypedAttr>(loops.builder.getZeroAttr(storage)));
+    Value result =
+        loops.empty(type.getShape(), getComputeType(type.getElementType()));
+    for (const Phase &row : phases[0]) {
+      for (const Phase &column : phases[1]) {
+        result =
+            addPhase(loops, op, padded, before, filter, result, {row, column});
+      }
+    }
+    return result;
   }
 
   LogicalResult
   matchAndRewrite(Conv2dTransposeOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    if (failed(checkLayouts(op, rewriter))) {
-      return failure();
+    if (!isChannelsLast(op.getInputLayout()) ||
+        op.getFilterLayout() != kReversedLayout) {
+      return rewriter.notifyMatchFailure(op, "filter is not reversed");
     }
     LoopBuilder loops(rewriter, op);
     auto type = cast<kvern::TensorType>(op.getType());
-    ArrayRef<DimAttr> filter = getShape(op.getFilter());
-    if (isEmpty(getShape(op.getX())) || isEmpty(filter) ||
+    if (isEmpty(getShape(op.getX())) || isEmpty(getShape(op.getFilter())) ||
         isEmpty(type.getShape())) {
       rewriter.replaceOp(op, convolveNothing(loops, op, adaptor.getBias()));
       return success();
     }
-    SmallVector<int64_t> kernel{*filter[0].getStaticValue(),
-                                *filter[1].getStaticValue()};
-    WindowLoops window(rewriter.getContext(), 2);
-    SmallVector<AffineMap> maps{
-        window.read(window.contracted(), {1, 1}, op.getDilations(), true),
-        AffineMap::get(window.count(true), 0,
-                       {window.offset(0), window.offset(1), window.contracted(),
-                        window.channel()},
-                       rewriter.getContext()),
-        window.result(true)};
-    Value sum = contract(loops, spread(loops, op, adaptor.getX(), kernel),
-                         reverse(loops, op, adaptor.getFilter(), kernel), type,
-                         maps, window.iterators(true));
+    auto phases = getPhases(op);
+    Value sum = succeeded(phases) ? convolvePhases(loops, op, adaptor.getX(),
+                                                   adaptor.getFilter(), *phases)
+                                  : convolveSpread(loops, op, adaptor.getX(),
+                                                   adaptor.getFilter());
     rewriter.replaceOp(op, finish(loops, sum, adaptor.getBias(), type));
     return success();
   }

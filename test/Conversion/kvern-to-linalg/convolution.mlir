@@ -45,13 +45,25 @@ func.func @depthwise(%x: !kvern.tensor<[2, 4, 5, 8], f32, cpu:0>, %f: !kvern.ten
   return %0 : !kvern.tensor<[2, 2, 3, 8], f32, cpu:0>
 }
 
-// Zeros between and around the elements, then a convolution by the reversed filter.
+// Every other row and column of the result takes the same part of the filter: here 2 x 1 of 3 x 3.
 // CHECK-LABEL: func.func @transposed
-func.func @transposed(%x: !kvern.tensor<[2, 4, 5, 3], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 7, 3], f32, cpu:0>) -> !kvern.tensor<[2, 9, 11, 7], f32, cpu:0> attributes {kvern.kernel} {
+func.func @transposed(%x: !kvern.tensor<[2, 4, 5, 3], f32, cpu:0>, %f: !kvern.tensor<[3, 3, 3, 7], f32, cpu:0>) -> !kvern.tensor<[2, 9, 11, 7], f32, cpu:0> attributes {kvern.kernel} {
+  // CHECK: %[[PADDED:.*]] = tensor.insert_slice {{.*}}[0, 1, 1, 0] [2, 4, 5, 3] [1, 1, 1, 1] : tensor<2x4x5x3xf32> into tensor<2x6x7x3xf32>
+  // CHECK: tensor.extract_slice {{.*}}[0, 0, 1, 0] [2, 5, 5, 7] [1, 2, 2, 1] : tensor<2x9x11x7xf32> to tensor<2x5x5x7xf32>
+  // CHECK: %[[X1:.*]] = tensor.extract_slice %[[PADDED]][0, 0, 1, 0] [2, 6, 5, 3]
+  // CHECK: %[[F1:.*]] = tensor.extract_slice {{.*}}[0, 1, 0, 0] [2, 1, 3, 7] [2, 2, 1, 1]
+  // CHECK: linalg.generic {indexing_maps = [{{.*}}, #[[F]], {{.*}}ins(%[[X1]], %[[F1]]
+  // CHECK: tensor.insert_slice {{.*}}[0, 0, 1, 0] [2, 5, 5, 7] [1, 2, 2, 1] : tensor<2x5x5x7xf32> into tensor<2x9x11x7xf32>
+  %0 = kvern.conv2d_transpose %x, %f {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, output_paddings = array<i64: 0, 0>, filter_layout = "reversed"} : (!kvern.tensor<[2, 4, 5, 3], f32, cpu:0>, !kvern.tensor<[3, 3, 3, 7], f32, cpu:0>) -> !kvern.tensor<[2, 9, 11, 7], f32, cpu:0>
+  return %0 : !kvern.tensor<[2, 9, 11, 7], f32, cpu:0>
+}
+
+// With a dilation as well: zeros between and around the elements.
+// CHECK-LABEL: func.func @transposed_dilated
+func.func @transposed_dilated(%x: !kvern.tensor<[2, 4, 5, 3], f32, cpu:0>, %f: !kvern.tensor<[2, 2, 3, 7], f32, cpu:0>) -> !kvern.tensor<[2, 9, 11, 7], f32, cpu:0> attributes {kvern.kernel} {
   // CHECK: tensor.insert_slice {{.*}}[0, 2, 2, 0] [2, 4, 5, 3] [1, 2, 2, 1] : tensor<2x4x5x3xf32> into tensor<2x11x13x3xf32>
-  // CHECK: linalg.generic {{.*}} outs({{.*}} : tensor<3x3x3x7xf32>)
-  // CHECK: linalg.generic {indexing_maps = [{{.*}}, #[[F]], {{.*}}outs({{.*}} : tensor<2x9x11x7xf32>)
-  %0 = kvern.conv2d_transpose %x, %f {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, output_paddings = array<i64: 0, 0>} : (!kvern.tensor<[2, 4, 5, 3], f32, cpu:0>, !kvern.tensor<[3, 3, 7, 3], f32, cpu:0>) -> !kvern.tensor<[2, 9, 11, 7], f32, cpu:0>
+  // CHECK: linalg.generic {{.*}}outs({{.*}} : tensor<2x9x11x7xf32>)
+  %0 = kvern.conv2d_transpose %x, %f {strides = array<i64: 2, 2>, dilations = array<i64: 2, 2>, paddings = array<i64: 0, 0, 0, 0>, output_paddings = array<i64: 0, 0>, filter_layout = "reversed"} : (!kvern.tensor<[2, 4, 5, 3], f32, cpu:0>, !kvern.tensor<[2, 2, 3, 7], f32, cpu:0>) -> !kvern.tensor<[2, 9, 11, 7], f32, cpu:0>
   return %0 : !kvern.tensor<[2, 9, 11, 7], f32, cpu:0>
 }
 
