@@ -4,6 +4,7 @@
 #include "lib/Codegen/LoopEmitter.h"
 #include "lib/Codegen/Passes.h"
 #include "lib/Codegen/ThreadTiles.h"
+#include "lib/Codegen/TransposeLoop.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -143,7 +144,11 @@ struct LowerLinalgPass : kvern::impl::LowerLinalgBase<LowerLinalgPass> {
       }
       allowReassociation(lowered);
       rewriter.setInsertionPoint(lowered);
-      lowered = tileForThreads(collapseLoops(lowered, rewriter), rewriter);
+      lowered = collapseLoops(lowered, rewriter);
+      if (succeeded(emitTranspose(lowered, vectorBits, rewriter))) {
+        continue;
+      }
+      lowered = tileForThreads(lowered, rewriter);
       emitLoops(lowered, vectorBits, rewriter);
     }
   }
