@@ -259,10 +259,13 @@ void Tiler::fuse(linalg::LinalgOp producer, FusionGroup &group,
     return loop && getConstantIntValue(sizes[*loop]) != 0;
   };
   ArrayRef<std::optional<unsigned>> followed = group.rootLoops(producer);
-  bool readOutside = llvm::any_of(producer->getUsers(), [&](Operation *user) {
-    return user->getBlock() == body && !group.contains(user) &&
-           user != loops.front() && !isa<tensor::DimOp>(user);
-  });
+  auto isReadOutside = [&](Value result) {
+    return llvm::any_of(result.getUsers(), [&](Operation *user) {
+      return user->getBlock() == body && !group.contains(user) &&
+             user != loops.front() && !isa<tensor::DimOp>(user);
+    });
+  };
+  bool readOutside = llvm::any_of(producer->getResults(), isReadOutside);
   bool followsAll = true;
   for (unsigned dim = 0; dim < sizes.size(); ++dim) {
     followsAll &= !isTiled(dim) || llvm::is_contained(followed, dim);
@@ -282,17 +285,39 @@ void Tiler::fuse(linalg::LinalgOp producer, FusionGroup &group,
       slices.push_back(slice);
     }
   });
+  // Those of an output that the loops fill first: they give up what filled it.
+  std::stable_partition(slices.begin(), slices.end(),
+                        [](tensor::ExtractSliceOp slice) {
+                          return isa<BlockArgument>(slice.getSource());
+                        });
+  Operation *tile = nullptr;
   for (tensor::ExtractSliceOp slice : slices) {
+    if (tile && producer->getNumResults() > 1) {
+      // One tile has all results.
+      auto result = cast<OpResult>(untiledSource(slice));
+      Value replacement = tile->getResult(result.getResultNumber());
+      if (replacement.getType() == slice.getType() &&
+          tile->getBlock() == slice->getBlock()) {
+        rewriter.replaceOp(slice, replacement);
+        sortTopologically(tile->getBlock());
+        continue;
+      }
+    }
     auto fused = scf::tileAndFuseProducerOfSlice(rewriter, slice, loops);
     if (!fused) {
       continue;
     }
-    if (readOutside && !isa<linalg::FillOp>(producer)) {
-      unsigned number = fused->origProducer.getResultNumber();
+    if (!fused->tiledOps.empty()) {
+      tile = fused->tiledOps.front();
+    }
+    for (OpResult result : producer->getResults()) {
+      if (!isReadOutside(result) || isa<linalg::FillOp>(producer)) {
+        continue;
+      }
       if (succeeded(scf::yieldReplacementForFusedProducer(
-              rewriter, slice, *fused, loops, {number}))) {
-        replaceResult(fused->origProducer, loops.front()->getResults().back(),
-                      group, loops.front());
+              rewriter, slice, *fused, loops, {result.getResultNumber()}))) {
+        replaceResult(result, loops.front()->getResults().back(), group,
+                      loops.front());
       }
     }
     if (slice->use_empty()) {

@@ -82,3 +82,42 @@ func.func @in_place(%a: tensor<?x8xf32>, %w: tensor<32x8xf32>, %bias: tensor<32x
   } -> tensor<?x32xf32>
   return %3 : tensor<?x32xf32>
 }
+
+// -----
+
+#all = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+
+// A map that is summed and read again is computed by the sum; its reader works in
+// place.
+// CHECK-LABEL: func @map_and_sum
+//       CHECK: %[[BOTH:.*]]:2 = linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]{{.*}}outs(%{{.*}}, %{{.*}} : tensor<?x8xf32>, tensor<?xf32>)
+//       CHECK:   math.exp
+//       CHECK:   arith.addf
+//       CHECK: linalg.generic {{.*}} ins(%[[BOTH]]#1 : tensor<?xf32>) outs(%[[BOTH]]#0 : tensor<?x8xf32>)
+//   CHECK-NOT: linalg.generic
+func.func @map_and_sum(%x: tensor<?x8xf32>, %d: index) -> tensor<?x8xf32> attributes {kvern.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%d) : tensor<?x8xf32>
+  %er = tensor.empty(%d) : tensor<?xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%er : tensor<?xf32>) -> tensor<?xf32>
+  %0 = linalg.generic {indexing_maps = [#all, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<?x8xf32>) outs(%e : tensor<?x8xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %3 = math.exp %a : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x8xf32>
+  %1 = linalg.generic {indexing_maps = [#all, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%0 : tensor<?x8xf32>) outs(%init : tensor<?xf32>) {
+  ^bb0(%a: f32, %acc: f32):
+    %3 = arith.addf %a, %acc : f32
+    linalg.yield %3 : f32
+  } -> tensor<?xf32>
+  %2 = linalg.generic {indexing_maps = [#all, #row, #all], iterator_types = ["parallel", "parallel"]}
+      ins(%0, %1 : tensor<?x8xf32>, tensor<?xf32>) outs(%e : tensor<?x8xf32>) {
+  ^bb0(%a: f32, %s: f32, %out: f32):
+    %3 = arith.mulf %a, %s : f32
+    linalg.yield %3 : f32
+  } -> tensor<?x8xf32>
+  return %2 : tensor<?x8xf32>
+}

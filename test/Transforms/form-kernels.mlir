@@ -43,6 +43,42 @@ func.func @constants(%x: !kvern.tensor<[n, 2], f32, cpu:0>) -> !kvern.tensor<[n 
   return %1 : !kvern.tensor<[n * 2], f32, cpu:0>
 }
 
+// Products of one operand whose results meet: one kernel.
+// CHECK-LABEL: func.func @twins
+func.func @twins(%x: !kvern.tensor<[n, 8], f32, cpu:0>, %a: !kvern.tensor<[8, 4], f32, cpu:0>, %b: !kvern.tensor<[8, 4], f32, cpu:0>) -> !kvern.tensor<[n, 4], f32, cpu:0> {
+  // CHECK-NEXT: kvern.call @kernel_matmul_matmul_silu_mul(%arg0, %arg1, %arg2)
+  // CHECK-NEXT: return
+  %0 = kvern.matmul %x, %a : (!kvern.tensor<[n, 8], f32, cpu:0>, !kvern.tensor<[8, 4], f32, cpu:0>) -> !kvern.tensor<[n, 4], f32, cpu:0>
+  %1 = kvern.matmul %x, %b : (!kvern.tensor<[n, 8], f32, cpu:0>, !kvern.tensor<[8, 4], f32, cpu:0>) -> !kvern.tensor<[n, 4], f32, cpu:0>
+  %2 = kvern.silu %0 : (!kvern.tensor<[n, 4], f32, cpu:0>) -> !kvern.tensor<[n, 4], f32, cpu:0>
+  %3 = kvern.mul %2, %1 : (!kvern.tensor<[n, 4], f32, cpu:0>, !kvern.tensor<[n, 4], f32, cpu:0>) -> !kvern.tensor<[n, 4], f32, cpu:0>
+  return %3 : !kvern.tensor<[n, 4], f32, cpu:0>
+}
+
+// A sum that is normalized is a second result; its other readers come later.
+// CHECK-LABEL: func.func @residual
+func.func @residual(%x: !kvern.tensor<[n, 8], f32, cpu:0>, %y: !kvern.tensor<[n, 8], f32, cpu:0>, %w: !kvern.tensor<[8], f32, cpu:0>) -> (!kvern.tensor<[n, 8], f32, cpu:0>, !kvern.tensor<[n, 8], f32, cpu:0>) {
+  // CHECK-NEXT: %[[BOTH:.*]]:2 = kvern.call @kernel_add_rms_norm(%arg0, %arg1, %arg2)
+  // CHECK-NEXT: %[[E:.*]] = kvern.call @kernel_exp{{.*}}(%[[BOTH]]#1)
+  // CHECK-NEXT: return %[[E]], %[[BOTH]]#0
+  %0 = kvern.add %x, %y : (!kvern.tensor<[n, 8], f32, cpu:0>, !kvern.tensor<[n, 8], f32, cpu:0>) -> !kvern.tensor<[n, 8], f32, cpu:0>
+  %1 = kvern.exp %0 : (!kvern.tensor<[n, 8], f32, cpu:0>) -> !kvern.tensor<[n, 8], f32, cpu:0>
+  %2 = kvern.rms_norm %0, %w {epsilon = 1.0e-5 : f64} : (!kvern.tensor<[n, 8], f32, cpu:0>, !kvern.tensor<[8], f32, cpu:0>) -> !kvern.tensor<[n, 8], f32, cpu:0>
+  return %1, %2 : !kvern.tensor<[n, 8], f32, cpu:0>, !kvern.tensor<[n, 8], f32, cpu:0>
+}
+
+// Not when what else reads the sum is an operand of the norm.
+// CHECK-LABEL: func.func @apart
+func.func @apart(%x: !kvern.tensor<[8], f32, cpu:0>, %y: !kvern.tensor<[8], f32, cpu:0>) -> !kvern.tensor<[8], f32, cpu:0> {
+  // CHECK-NEXT: kvern.call @kernel_add{{.*}}(%arg0, %arg1)
+  // CHECK-NEXT: kvern.call @kernel_exp{{.*}}
+  // CHECK-NEXT: kvern.call @kernel_rms_norm{{.*}}
+  %0 = kvern.add %x, %y : (!kvern.tensor<[8], f32, cpu:0>, !kvern.tensor<[8], f32, cpu:0>) -> !kvern.tensor<[8], f32, cpu:0>
+  %1 = kvern.exp %0 : (!kvern.tensor<[8], f32, cpu:0>) -> !kvern.tensor<[8], f32, cpu:0>
+  %2 = kvern.rms_norm %0, %1 {epsilon = 1.0e-5 : f64} : (!kvern.tensor<[8], f32, cpu:0>, !kvern.tensor<[8], f32, cpu:0>) -> !kvern.tensor<[8], f32, cpu:0>
+  return %2 : !kvern.tensor<[8], f32, cpu:0>
+}
+
 // CHECK: func.func private @kernel_matmul_relu(%arg0: !kvern.tensor<[d0, 8], f32, cpu:0>
 // CHECK-SAME: attributes {kvern.kernel}
 // CHECK-NEXT: kvern.matmul
