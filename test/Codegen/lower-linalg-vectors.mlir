@@ -10,10 +10,10 @@
 // loop over elements.
 // CHECK-LABEL: func @scale
 //       CHECK: scf.forall (%[[I:.*]], %{{.*}}) =
-//       CHECK:   %[[ROW:.*]] = memref.subview %{{.*}}[%[[I]]] [1] [1]
-//       CHECK:   memref.load %[[ROW]][%c0]
+//       CHECK:   %[[S:.*]] = memref.load
 //       CHECK:   scf.for {{.*}} step %c64
 //       CHECK:     vector.load {{.*}} vector<16xf32>
+//       CHECK:     vector.broadcast %[[S]]
 //       CHECK:   scf.for {{.*}} step %c16
 //       CHECK:   scf.if
 //       CHECK:     vector.create_mask
@@ -42,7 +42,7 @@ func.func @scale(%x: memref<?x?xf32>, %s: memref<?xf32>, %w: memref<?xf32>, %out
 
 // Four partial sums, then their sum; a result of the loop itself is stored in it.
 // CHECK-LABEL: func @map_and_sum
-//       CHECK: scf.for
+//       CHECK: scf.forall
 //       CHECK:   %[[SUMS:.*]]:4 = scf.for {{.*}} step %c64
 //       CHECK:     vector.store
 //       CHECK:   arith.addf %[[SUMS]]#0, %[[SUMS]]#1
