@@ -142,9 +142,10 @@ private:
                 mlir::Value panel, mlir::Value group);
   /// A number for each row, in all lanes.
   mlir::Value loadSplat(mlir::Value memory, mlir::ValueRange indices);
-  mlir::Value dotProduct(mlir::Value weights, mlir::Value activations,
-                         mlir::Value sum);
-  /// What is subtracted from the weights as `dotProduct` reads them.
+  void addProducts(mlir::Value weights, mlir::Value activations,
+                   mlir::Value &sum, mlir::Value &pairSum);
+  void addPairs(mlir::Value &sum, mlir::Value &pairSum);
+  /// What is subtracted from the weights as `addProducts` reads them.
   int64_t integerZero() const;
 
   /// Scales (0) or minima (1) of a vector of columns.
