@@ -36,8 +36,8 @@ ProductTiles::ProductTiles(Contraction &product, const CpuTarget &target) {
   fewRows = inPanels ? blocking.tileRows : kFewPlainRows;
   // Without panels, the columns of rhs are read one by one, or its rows, which
   // stream the better the longer they are. Short ones leave tiles to threads.
-  AffineMap rhs = product.op.getMatchingIndexingMap(
-      &product.op->getOpOperand(product.rhs));
+  AffineMap rhs =
+      product.op.getMatchingIndexingMap(&product.op->getOpOperand(product.rhs));
   bool byColumns =
       rhs.getNumResults() != 0 &&
       rhs.getResults().back() == getAffineDimExpr(product.k, rhs.getContext());
@@ -51,6 +51,13 @@ ProductTiles::ProductTiles(Contraction &product, const CpuTarget &target) {
   int64_t columns =
       product.n ? product.op.getStaticLoopRanges()[*product.n] : 1;
   int64_t panel = blocking.panelColumns();
+  if (inPanels && !ShapedType::isDynamic(columns)) {
+    // Each tile packs its rows of lhs: wide ones, if enough of them are left.
+    constexpr int64_t kEnoughTiles = 8;
+    int64_t most = columns / kEnoughTiles;
+    blocking.blockColumns = std::clamp(
+        most - most % panel, blocking.blockColumns, 2 * blocking.blockColumns);
+  }
   if (!ShapedType::isDynamic(columns) && columns % panel == 0) {
     blocking.blockColumns =
         evenPart(columns / panel, blocking.blockColumns / panel) * panel;
