@@ -31,6 +31,17 @@ def InsertChecks : Pass<"kvern-insert-checks", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::kvern::KvernDialect"];
 }
 
+def DecomposeAttention : Pass<"kvern-decompose-attention", "::mlir::func::FuncOp"> {
+  let summary = "Replaces attention by its definition";
+  let description = [{
+    `kvern.attention` becomes two products with a softmax in between, which has a
+    matrix of all scores in memory. No stage does that: it is what the kernels of
+    attention are compared with, and a way out for a target that has none.
+    `kvern.ragged_attention` stays. Example: test/Transforms/decompose-attention.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect"];
+}
+
 def PackQuantized : Pass<"kvern-pack-quantized", "::mlir::func::FuncOp"> {
   let summary = "Bring quantized weights to the order in which products read them";
   let description = [{

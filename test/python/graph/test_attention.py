@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from kvern.engine import InferenceSession
 from kvern.errors import ExecutionError, GraphError
 from kvern.graph import Graph, ops
 from kvern.graph._compile import compile_graph_module
+from kvern.graph._mlir import bindings
+from kvern.tools import find_tool
 from op_cases.attention import qkv, ragged_reference, reference
 from tolerances import assert_close
 
@@ -87,6 +90,25 @@ def test_narrow_registers(layout: tuple[int, int, int, int], cpu: str, tmp_path:
     model = session().load(path)
     for n, m in lengths(len(cpu))[::3]:
         check(model, layout, n, m, variant="causal")
+
+
+@pytest.mark.parametrize(("variant", "window"), VARIANTS)
+def test_the_definition(variant: str, window: int, tmp_path: Path) -> None:
+    """What kvern-decompose-attention makes of the op computes the same."""
+    mlir = bindings()
+    layout = (6, 2, 40, 24)
+    command = [find_tool("kvern-opt"), "--kvern-decompose-attention", "-"]
+    text = str(build(layout, F32, variant, window))
+    plain = subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
+    assert "kvern.attention" in text and "kvern.attention" not in plain
+    with mlir.context:
+        module = mlir.ir.Module.parse(plain)
+        data, _ = mlir.ext.compile(module.operation, version="", use_cache=False)
+    path = tmp_path / "definition.kvx"
+    path.write_bytes(data)
+    model = session().load(path)
+    for n, m in [(1, 1), (7, 40), (70, 33)]:
+        check(model, layout, n, m, variant=variant, window=window)
 
 
 def test_threads_change_nothing() -> None:
