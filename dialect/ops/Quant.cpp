@@ -5,7 +5,6 @@
 
 #include "dialect/Inference.h"
 
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -204,89 +203,4 @@ LogicalResult PackedQuantizedMatmulOp::inferReturnTypes(
   SmallVector<DimAttr> shape(lhs.getShape().drop_back());
   shape.push_back(DimAttr::getStatic(context, columns));
   return addResult(error, lhs, shape, results);
-}
-
-//===----------------------------------------------------------------------===//
-// loop.quantized_product
-//===----------------------------------------------------------------------===//
-
-LogicalResult LoopQuantizedProductOp::verify() {
-  auto lhs = cast<ShapedType>(getLhs().getType());
-  auto panels = cast<ShapedType>(getPanels().getType());
-  auto out = cast<ShapedType>(getOut().getType());
-  auto encoding = BlockEncoding::parse(getEncoding());
-  bool ranked = lhs.hasRank() && panels.hasRank() && out.hasRank();
-  // loop_quantized_product_c1
-  if (!encoding || !ranked ||
-      (getActivations() != "exact" && getActivations() != "int8") ||
-      lhs.getRank() < 2 || lhs.getRank() != out.getRank() ||
-      lhs.getElementType() != out.getElementType() ||
-      !isActivation(lhs.getElementType()) || panels.getRank() != 3 ||
-      !panels.getElementType().isInteger(8) || !panels.hasStaticShape() ||
-      panels.getDimSize(1) * encoding->group !=
-          lhs.getDimSize(lhs.getRank() - 1) ||
-      panels.getDimSize(2) != kQuantizedPanel * encoding->blockBytes() ||
-      out.isDynamicDim(out.getRank() - 1)) {
-    return emitOpError("expected lhs, panels and out of a product with ")
-           << getEncoding() << " weights, but got " << lhs << ", " << panels
-           << " and " << out;
-  }
-  bool onTensors =
-      llvm::all_of(getOperandTypes(), llvm::IsaPred<RankedTensorType>);
-  bool onBuffers = llvm::all_of(getOperandTypes(), llvm::IsaPred<MemRefType>);
-  // loop_quantized_product_c2
-  if (getNumResults() != (onTensors ? 1 : 0) || (!onTensors && !onBuffers) ||
-      (onTensors && getResultTypes().front() != out)) {
-    return emitOpError("expected tensors and a result of the type of out, or "
-                       "memrefs and no result, but got ")
-           << getNumResults() << " results";
-  }
-  return success();
-}
-
-void LoopQuantizedProductOp::getEffects(
-    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  if (!isa<MemRefType>(getOut().getType())) {
-    return;
-  }
-  effects.emplace_back(MemoryEffects::Read::get(), &getLhsMutable());
-  effects.emplace_back(MemoryEffects::Read::get(), &getPanelsMutable());
-  effects.emplace_back(MemoryEffects::Write::get(), &getOutMutable());
-}
-
-bool LoopQuantizedProductOp::bufferizesToMemoryRead(
-    OpOperand &operand, const bufferization::AnalysisState &) {
-  return !isDpsInit(&operand);
-}
-
-bool LoopQuantizedProductOp::bufferizesToMemoryWrite(
-    OpOperand &operand, const bufferization::AnalysisState &) {
-  return isDpsInit(&operand);
-}
-
-bufferization::AliasingValueList LoopQuantizedProductOp::getAliasingValues(
-    OpOperand &operand, const bufferization::AnalysisState &) {
-  if (!isDpsInit(&operand) || getNumResults() == 0) {
-    return {};
-  }
-  return {{getResults().front(), bufferization::BufferRelation::Equivalent}};
-}
-
-LogicalResult LoopQuantizedProductOp::bufferize(
-    RewriterBase &rewriter, const bufferization::BufferizationOptions &options,
-    bufferization::BufferizationState &state) {
-  SmallVector<Value> buffers;
-  for (Value operand : getOperands()) {
-    FailureOr<Value> buffer =
-        bufferization::getBuffer(rewriter, operand, options, state);
-    if (failed(buffer)) {
-      return failure();
-    }
-    buffers.push_back(*buffer);
-  }
-  LoopQuantizedProductOp::create(rewriter, getLoc(), TypeRange(), buffers[0],
-                                 buffers[1], buffers[2], getEncoding(),
-                                 getActivations());
-  bufferization::replaceOpWithBufferizedValues(rewriter, *this, buffers[2]);
-  return success();
 }

@@ -162,13 +162,45 @@ def Kvern_PackedQuantizedMatmulOp
       "$lhs `,` $panels attr-dict `:` functional-type(operands, results)";
 }
 
-def Kvern_LoopQuantizedProductOp
-    : Kvern_Op<"loop.quantized_product", [
+/// An op that emits its own loops: on builtin tensors, with the new value of
+/// `out` as its result, or on memrefs. All operands but `out` are only read.
+class Kvern_LoopQuantOp<string mnemonic>
+    : Kvern_Op<"loop." # mnemonic, [
         DestinationStyleOpInterface,
         DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
         DeclareOpInterfaceMethods<BufferizableOpInterface,
             ["bufferizesToMemoryRead", "bufferizesToMemoryWrite",
              "getAliasingValues", "bufferize"]>]> {
+  let results = (outs Variadic<AnyRankedTensor>:$result);
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
+  }];
+}
+
+def Kvern_LoopPackQuantizedOp : Kvern_LoopQuantOp<"pack_quantized"> {
+  let summary = "Quantized weights in panels of 16 rows, in a kernel";
+  let description = [{
+    Writes `kvern.pack_quantized` of `blocks` to `out`. Operands are builtin
+    tensors or memrefs; on tensors, the result is the new value of `out`.
+
+    Constraints:
+
+    - loop_pack_quantized_c1: the encoding is known, `blocks` and `out` are of
+      `i8`, and of the sizes that `kvern.pack_quantized` has
+    - loop_pack_quantized_c2: all operands are tensors, and there is a result, or
+      all are memrefs, and there is none
+
+    ```mlir
+    kvern.loop.pack_quantized %0, %1 {encoding = "q4_0"} : (memref<100x36xi8>, memref<7x2x288xi8>) -> ()
+    ```
+  }];
+  let arguments = (ins AnyShaped:$blocks, AnyShaped:$out, StrAttr:$encoding);
+  let assemblyFormat =
+      "$blocks `,` $out attr-dict `:` functional-type(operands, results)";
+}
+
+def Kvern_LoopQuantizedProductOp : Kvern_LoopQuantOp<"quantized_product"> {
   let summary = "Product with packed quantized weights, in a kernel";
   let description = [{
     Writes `kvern.packed_quantized_matmul` of `lhs` and `panels` to `out`, whose
@@ -189,13 +221,8 @@ def Kvern_LoopQuantizedProductOp
   }];
   let arguments = (ins AnyShaped:$lhs, AnyShaped:$panels, AnyShaped:$out,
                        StrAttr:$encoding, StrAttr:$activations);
-  let results = (outs Variadic<AnyRankedTensor>:$result);
   let assemblyFormat = [{
     $lhs `,` $panels `,` $out attr-dict `:` functional-type(operands, results)
-  }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutMutable(); }
   }];
 }
 

@@ -48,6 +48,9 @@ struct LowerQuantizedProductPass
           << dot.getValue();
       return signalPassFailure();
     }
+    SmallVector<LoopPackQuantizedOp> packs;
+    getOperation().walk([&](LoopPackQuantizedOp op) { packs.push_back(op); });
+    llvm::for_each(packs, emitQuantizedPack);
     SmallVector<LoopQuantizedProductOp> products;
     getOperation().walk(
         [&](LoopQuantizedProductOp op) { products.push_back(op); });

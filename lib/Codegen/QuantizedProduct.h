@@ -26,6 +26,14 @@ enum class IntegerDot {
 /// another one.
 std::optional<IntegerDot> parseIntegerDot(llvm::StringRef name);
 
+/// Emits the order of `kvern.pack_quantized` for blocks on buffers:
+///
+///   scales, minima   [row][2 bytes]
+///   elements         [word][row][4 bytes]
+///
+/// of each group of each panel, with the sign bit of signed elements flipped.
+void emitQuantizedPack(LoopPackQuantizedOp op);
+
 /// Rows of activations as a product reads them, in memory of the kernel.
 ///
 /// As numbers: f32. As integers: x = s * i with one scale s for each block of

@@ -47,3 +47,17 @@ func.func @numbers(%x: memref<2x?x64xbf16>, %p: memref<7x2x320xi8>, %out: memref
   kvern.loop.quantized_product %x, %p, %out {activations = "exact", encoding = "q4_1"} : (memref<2x?x64xbf16>, memref<7x2x320xi8>, memref<2x?x100xbf16>) -> ()
   return
 }
+
+// -----
+
+// Pairs of bytes of scales, fours of elements; rows that there are not are zero.
+// CHECK-LABEL: func.func @pack
+// CHECK: scf.forall {{.*}} in (2)
+// CHECK: vector.load %{{.*}} : memref<17x68xi8>, vector<2xi8>
+// CHECK: arith.select
+// CHECK: vector.store %{{.*}} : memref<2x2x544xi8>, vector<2xi8>
+// CHECK-COUNT-8: vector.load %{{.*}} : memref<17x68xi8>, vector<4xi8>
+func.func @pack(%w: memref<17x68xi8>, %p: memref<2x2x544xi8>) attributes {kvern.kernel} {
+  kvern.loop.pack_quantized %w, %p {encoding = "q8_0"} : (memref<17x68xi8>, memref<2x2x544xi8>) -> ()
+  return
+}

@@ -190,3 +190,27 @@ func.func @loop_quantized_product_c2_results(%x: tensor<?x64xf32>, %w: tensor<2x
   kvern.loop.quantized_product %x, %w, %o {activations = "int8", encoding = "q8_0"} : (tensor<?x64xf32>, tensor<2x2x544xi8>, tensor<?x17xf32>) -> ()
   return
 }
+
+// -----
+
+func.func @loop_quantized_product_c1_columns(%x: memref<?x64xf32>, %w: memref<2x2x544xi8>, %o: memref<?x33xf32>) {
+  // expected-error @+1 {{'kvern.loop.quantized_product' op expected lhs, panels and out of a product with q8_0 weights, but got}}
+  kvern.loop.quantized_product %x, %w, %o {activations = "int8", encoding = "q8_0"} : (memref<?x64xf32>, memref<2x2x544xi8>, memref<?x33xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @loop_pack_quantized_c1(%w: memref<17x68xi8>, %p: memref<2x1x544xi8>) {
+  // expected-error @+1 {{'kvern.loop.pack_quantized' op expected blocks and panels of q8_0 weights, but got}}
+  kvern.loop.pack_quantized %w, %p {encoding = "q8_0"} : (memref<17x68xi8>, memref<2x1x544xi8>) -> ()
+  return
+}
+
+// -----
+
+func.func @loop_pack_quantized_c2(%w: tensor<17x68xi8>, %p: tensor<2x2x544xi8>) {
+  // expected-error @+1 {{'kvern.loop.pack_quantized' op expected tensors and a result of the type of out, or memrefs and no result, but got 0 results}}
+  kvern.loop.pack_quantized %w, %p {encoding = "q8_0"} : (tensor<17x68xi8>, tensor<2x2x544xi8>) -> ()
+  return
+}

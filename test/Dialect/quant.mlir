@@ -29,3 +29,10 @@ func.func @in_a_kernel(%x: tensor<?x64xf16>, %p: tensor<1x1x1056xi8>, %out: tens
   %0 = kvern.loop.quantized_product %x, %p, %out {activations = "exact", encoding = "int8_g64"} : (tensor<?x64xf16>, tensor<1x1x1056xi8>, tensor<?x3xf16>) -> tensor<?x3xf16>
   return %0 : tensor<?x3xf16>
 }
+
+// CHECK-LABEL: func.func @packed_in_a_kernel
+// CHECK: kvern.loop.pack_quantized %{{.*}}, %{{.*}} {encoding = "q4_1"} : (tensor<17x40xi8>, tensor<2x2x320xi8>) -> tensor<2x2x320xi8>
+func.func @packed_in_a_kernel(%w: tensor<17x40xi8>, %p: tensor<2x2x320xi8>) -> tensor<2x2x320xi8> {
+  %0 = kvern.loop.pack_quantized %w, %p {encoding = "q4_1"} : (tensor<17x40xi8>, tensor<2x2x320xi8>) -> tensor<2x2x320xi8>
+  return %0 : tensor<2x2x320xi8>
+}

@@ -190,6 +190,8 @@ struct ConvertToLinalg : kvern::impl::ConvertToLinalgBase<ConvertToLinalg> {
     populatePackedPatterns(*kernelTypes, set);
     populateAttentionPatterns(*kernelTypes, set);
     populateConvolutionPatterns(*kernelTypes, set);
+    populateTransposedConvolutionPatterns(*kernelTypes, set);
+    populatePoolingPatterns(*kernelTypes, set);
     populateQuantPatterns(*kernelTypes, set);
     populateReductionPatterns(*kernelTypes, set);
     populateNormPatterns(*kernelTypes, set);
@@ -214,7 +216,7 @@ struct ConvertToLinalg : kvern::impl::ConvertToLinalgBase<ConvertToLinalg> {
     lowerSignature(kernel, *converter);
     ConversionTarget target(getContext());
     target.addIllegalDialect<KvernDialect>();
-    target.addLegalOp<LoopAttentionOp, LoopRopeOp, LoopQuantizedProductOp>();
+    target.addLegalOp<LoopAttentionOp, LoopRopeOp, LoopPackQuantizedOp, LoopQuantizedProductOp>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(kernel, target, patterns))) {
       return signalPassFailure();

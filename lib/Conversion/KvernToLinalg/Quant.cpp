@@ -177,10 +177,6 @@ struct QuantizedMatmulConversion : OpConversionPattern<QuantizedMatmulOp> {
   }
 };
 
-/// Which byte of which row of a panel each byte of the result is:
-///
-///   scales, minima   [row][2]
-///   elements         [place / 4][row][place mod 4]
 struct PackQuantizedConversion : OpConversionPattern<PackQuantizedOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -188,54 +184,9 @@ struct PackQuantizedConversion : OpConversionPattern<PackQuantizedOp> {
                   ConversionPatternRewriter &rewriter) const override {
     LoopBuilder loops(rewriter, op);
     auto type = cast<kvern::TensorType>(op.getType());
-    auto blocks = cast<kvern::TensorType>(op.getBlocks().getType());
-    BlockEncoding encoding = *BlockEncoding::parse(op.getEncoding());
-    int64_t rows = *blocks.getShape().front().getStaticValue();
-    int64_t header = encoding.headerBytes();
-    constexpr int64_t panel = kQuantizedPanel;
-    Value result = loops.elementwise(
-        type.getShape(), rewriter.getI8Type(), {},
-        [&](ImplicitLocOpBuilder &b, ValueRange) -> Value {
-          Value place = linalg::IndexOp::create(b, 2);
-          auto select = [&](Value condition, Value x, Value y) -> Value {
-            return arith::SelectOp::create(b, condition, x, y);
-          };
-          Value isHeader = arith::CmpIOp::create(
-              b, arith::CmpIPredicate::ult, place, constant(b, header * panel));
-          // In the header, pairs of bytes; in the elements, fours.
-          Value inBits =
-              arith::SubIOp::create(b, place, constant(b, header * panel));
-          auto row = [&](Value at, int64_t width) {
-            return divide(b, remainder(b, at, width * panel), width);
-          };
-          auto byte = [&](Value at, int64_t width) -> Value {
-            Value run = scaled(b, divide(b, at, width * panel), width, 0);
-            return arith::AddIOp::create(b, run, remainder(b, at, width));
-          };
-          Value inPanel = select(isHeader, row(place, 2), row(inBits, 4));
-          Value inBlock = select(isHeader, byte(place, 2),
-                                 scaled(b, byte(inBits, 4), 1, header));
-          Value n = arith::AddIOp::create(
-              b, scaled(b, linalg::IndexOp::create(b, 0), panel, 0), inPanel);
-          Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, n,
-                                               constant(b, rows));
-          Value last = arith::MinUIOp::create(b, n, constant(b, rows - 1));
-          Value column =
-              arith::AddIOp::create(b,
-                                    scaled(b, linalg::IndexOp::create(b, 1),
-                                           encoding.blockBytes(), 0),
-                                    inBlock);
-          Value value = tensor::ExtractOp::create(b, adaptor.getBlocks(),
-                                                  ValueRange{last, column});
-          if (encoding.bits == 8 && !encoding.hasMinimum) {
-            Value sign = arith::ConstantOp::create(b, b.getI8IntegerAttr(-128));
-            value =
-                select(isHeader, value, arith::XOrIOp::create(b, value, sign));
-          }
-          Value zero = arith::ConstantOp::create(b, b.getI8IntegerAttr(0));
-          return select(exists, value, zero);
-        });
-    rewriter.replaceOp(op, result);
+    Value out = loops.empty(type.getShape(), rewriter.getI8Type());
+    rewriter.replaceOpWithNewOp<LoopPackQuantizedOp>(
+        op, out.getType(), adaptor.getBlocks(), out, op.getEncoding());
     return success();
   }
 };

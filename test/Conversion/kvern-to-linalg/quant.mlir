@@ -21,17 +21,14 @@ func.func @product(%x: !kvern.tensor<[m, 64], bf16, cpu:0>, %w: !kvern.tensor<[n
   return %0 : !kvern.tensor<[m, n], bf16, cpu:0>
 }
 
-// A byte of the panels is a byte of the blocks, or zero.
+// What is packed, and read in that order, stay ops until their loops are emitted.
 // CHECK-LABEL: func.func @pack
-// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<2x2x544xi8>)
-// CHECK: tensor.extract %{{.*}} : tensor<17x68xi8>
-// CHECK: arith.xori
+// CHECK: kvern.loop.pack_quantized %{{.*}}, %{{.*}} {encoding = "q8_0"} : (tensor<17x68xi8>, tensor<2x2x544xi8>) -> tensor<2x2x544xi8>
 func.func @pack(%w: !kvern.tensor<[17, 68], ui8, cpu:0>) -> !kvern.tensor<[2, 2, 544], ui8, cpu:0> attributes {kvern.kernel} {
   %0 = kvern.pack_quantized %w {encoding = "q8_0"} : (!kvern.tensor<[17, 68], ui8, cpu:0>) -> !kvern.tensor<[2, 2, 544], ui8, cpu:0>
   return %0 : !kvern.tensor<[2, 2, 544], ui8, cpu:0>
 }
 
-// What is packed stays an op until its loops are emitted.
 // CHECK-LABEL: func.func @packed
 // CHECK: kvern.loop.quantized_product %{{.*}}, %{{.*}}, %{{.*}} {activations = "int8", encoding = "q8_0"} : (tensor<?x64xf32>, tensor<2x2x544xi8>, tensor<?x17xf32>) -> tensor<?x17xf32>
 func.func @packed(%x: !kvern.tensor<[m, 64], f32, cpu:0>, %p: !kvern.tensor<[2, 2, 544], ui8, cpu:0>) -> !kvern.tensor<[m, 17], f32, cpu:0> attributes {kvern.kernel} {
