@@ -8,7 +8,12 @@
 //         read rows of a, transpose in registers, write rows of b
 //     by elements: what is left of a, and of b
 //
-// So each line of the input is read once, as a whole.
+// So each line of the input is read once, as a whole. Where both are contiguous
+// along one short loop, what lies along it is copied as a block, and `a` and
+// `b` are the loops around it:
+//
+//   for all other loops, for each run of a, in parallel:
+//     for each b, for each a of the run: copy a block
 #include "lib/Codegen/TransposeLoop.h"
 
 #include "lib/Codegen/RowBuilder.h"
@@ -22,17 +27,21 @@ using namespace kvern;
 /// Of the output's last axis, in a task.
 static constexpr int64_t kRun = 64;
 static constexpr int64_t kLineBits = 512;
+/// In a task, of the longest blocks that are copied by registers.
+static constexpr int64_t kBlocks = 16;
+static constexpr int64_t kBlockBits = 4096;
 
-/// The loop that walks an operand element by element.
+/// The loop that walks an operand element by element, or the one around it.
 static std::optional<unsigned> getContiguousLoop(linalg::GenericOp op,
-                                                 OpOperand *operand) {
+                                                 OpOperand *operand,
+                                                 unsigned around = 0) {
   auto type = dyn_cast<MemRefType>(operand->get().getType());
   AffineMap map = op.getMatchingIndexingMap(operand);
   if (!type || !type.isLastDimUnitStride() || !map.isPermutation() ||
-      map.getNumResults() == 0) {
+      map.getNumResults() <= around) {
     return std::nullopt;
   }
-  return map.getDimPosition(map.getNumResults() - 1);
+  return map.getDimPosition(map.getNumResults() - 1 - around);
 }
 
 static bool onlyCopies(linalg::GenericOp op) {
@@ -58,6 +67,8 @@ public:
   }
 
   void emit();
+  /// Copies blocks of `size` elements along `inner`.
+  void emitBlocks(unsigned inner, int64_t size);
 
 private:
   Value sizeOfLoop(unsigned dim) {
@@ -76,6 +87,9 @@ private:
     }
     return indices;
   }
+  /// A parallel loop over runs of `dim` and over all loops but those inside.
+  void forEachRun(unsigned dim, ArrayRef<unsigned> inside, int64_t length,
+                  llvm::function_ref<void(Value, Value)> body);
   void emitRun(Value from, Value to);
   void emitSquare(Value atA, Value atB);
   void emitElements(Value fromA, Value toA, Value fromB, Value toB);
@@ -130,23 +144,46 @@ void TransposeEmitter::emitRun(Value from, Value to) {
   emitElements(index(0), sizeA, wholeB, to);
 }
 
-void TransposeEmitter::emit() {
+void TransposeEmitter::forEachRun(unsigned dim, ArrayRef<unsigned> inside,
+                                  int64_t length,
+                                  llvm::function_ref<void(Value, Value)> body) {
   SmallVector<unsigned> others;
   SmallVector<Value> sizes;
-  for (unsigned dim = 0; dim < point.size(); ++dim) {
-    if (dim != a && dim != b) {
-      others.push_back(dim);
-      sizes.push_back(sizeOfLoop(dim));
+  for (unsigned other = 0; other < point.size(); ++other) {
+    if (other != dim && !llvm::is_contained(inside, other)) {
+      others.push_back(other);
+      sizes.push_back(sizeOfLoop(other));
     }
   }
-  Value sizeB = sizeOfLoop(b);
-  sizes.push_back(div(add(sizeB, kRun - 1), kRun));
+  Value size = sizeOfLoop(dim);
+  sizes.push_back(div(add(size, length - 1), length));
   parallel(sizes, [&](ValueRange ids) {
-    for (auto [dim, id] : llvm::zip(others, ids)) {
-      point[dim] = id;
+    for (auto [other, id] : llvm::zip(others, ids)) {
+      point[other] = id;
     }
-    Value from = mul(ids.back(), kRun);
-    emitRun(from, min(add(from, kRun), sizeB));
+    Value from = mul(ids.back(), length);
+    body(from, min(add(from, length), size));
+  });
+}
+
+void TransposeEmitter::emit() {
+  forEachRun(b, {a}, kRun, [&](Value from, Value to) { emitRun(from, to); });
+}
+
+void TransposeEmitter::emitBlocks(unsigned inner, int64_t size) {
+  auto type = VectorType::get({lanes}, getElementTypeOrSelf(output->get()));
+  forEachRun(a, {b, inner}, kBlocks, [&](Value from, Value to) {
+    loop(index(0), sizeOfLoop(b), 1, [&](Value atB) {
+      loop(from, to, 1, [&](Value atA) {
+        for (int64_t offset = 0; offset < size; offset += lanes) {
+          point[inner] = index(offset);
+          Value part = vector::LoadOp::create(*this, type, input->get(),
+                                              address(input, atA, atB));
+          vector::StoreOp::create(*this, part, output->get(),
+                                  address(output, atA, atB));
+        }
+      });
+    });
   });
 }
 
@@ -155,24 +192,40 @@ LogicalResult kvern::emitTranspose(linalg::GenericOp op, int64_t vectorBits,
   if (!onlyCopies(op)) {
     return failure();
   }
-  std::optional<unsigned> a = getContiguousLoop(op, op.getDpsInputOperand(0));
-  std::optional<unsigned> b = getContiguousLoop(op, op.getDpsInitOperand(0));
-  if (!a || !b || *a == *b) {
+  OpOperand *input = op.getDpsInputOperand(0);
+  OpOperand *output = op.getDpsInitOperand(0);
+  std::optional<unsigned> a = getContiguousLoop(op, input);
+  std::optional<unsigned> b = getContiguousLoop(op, output);
+  if (!a || !b) {
     return failure();
+  }
+  int64_t bits =
+      getElementTypeOrSelf(output->get().getType()).getIntOrFloatBitWidth();
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  rewriter.setInsertionPoint(op);
+  if (*a == *b) {
+    int64_t size = ranges[*a];
+    int64_t lanes = vectorBits / bits;
+    std::optional<unsigned> aroundA = getContiguousLoop(op, input, 1);
+    std::optional<unsigned> aroundB = getContiguousLoop(op, output, 1);
+    if (!aroundA || !aroundB || *aroundA == *aroundB || bits < 8 ||
+        ShapedType::isDynamic(size) || size % lanes != 0 ||
+        size * bits > kBlockBits) {
+      return failure();
+    }
+    TransposeEmitter(op, *aroundA, *aroundB, vectorBits, rewriter)
+        .emitBlocks(*a, size);
+    rewriter.eraseOp(op);
+    return success();
   }
   // Squares of at most 16 rows, or registers run out.
-  Type element = getElementTypeOrSelf(op.getDpsInits()[0]);
-  int64_t bits = element.getIntOrFloatBitWidth();
   int64_t lanes = std::min<int64_t>(vectorBits / bits, 16);
-  if (bits < 8 || lanes < 2) {
+  auto isShort = [&](unsigned dim) {
+    return !ShapedType::isDynamic(ranges[dim]) && ranges[dim] < lanes;
+  };
+  if (bits < 8 || lanes < 2 || isShort(*a) || isShort(*b)) {
     return failure();
   }
-  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
-  if ((!ShapedType::isDynamic(ranges[*a]) && ranges[*a] < lanes) ||
-      (!ShapedType::isDynamic(ranges[*b]) && ranges[*b] < lanes)) {
-    return failure();
-  }
-  rewriter.setInsertionPoint(op);
   TransposeEmitter(op, *a, *b, lanes * bits, rewriter).emit();
   rewriter.eraseOp(op);
   return success();
