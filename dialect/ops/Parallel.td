@@ -33,7 +33,8 @@ def Kvern_HostParallelForOp : Kvern_Op<"host.parallel_for",
     Calls `body` with `captures`, a task and a worker for each task from 0 to
     below `tasks`, in any order, and ends when all calls have. The worker is from
     0 to below `kvern.host.workers`, and no two calls that run at the same time
-    have the same.
+    have the same. `work` is about how many operations on elements all calls
+    carry out together; small loops do not wake threads that sleep.
 
     Constraints:
 
@@ -42,13 +43,13 @@ def Kvern_HostParallelForOp : Kvern_Op<"host.parallel_for",
       more are indices
 
     ```mlir
-    kvern.host.parallel_for @body, %tasks(%x, %y) : memref<?xf32>, memref<?xf32>
+    kvern.host.parallel_for @body, %tasks, %work(%x, %y) : memref<?xf32>, memref<?xf32>
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$body, Index:$tasks,
-                       Variadic<AnyType>:$captures);
+                       Index:$work, Variadic<AnyType>:$captures);
   let assemblyFormat =
-      "$body `,` $tasks `(` $captures `)` attr-dict (`:` type($captures)^)?";
+      "$body `,` $tasks `,` $work `(` $captures `)` attr-dict (`:` type($captures)^)?";
 }
 
 #endif // KVERN_OPS_PARALLEL_TD

@@ -93,6 +93,8 @@ private:
   /// Turns of each dimension; iterations of a task; tasks.
   SmallVector<Value> turns;
   Value count, grain, tasks;
+  /// Operations on elements, of all iterations.
+  Value allWork;
 
   /// What the function takes, and what is made anew in it, in order.
   SetVector<Value> captures;
@@ -126,7 +128,8 @@ bool Outliner::plan() {
   work = b.max(work, b.index(1));
   // Many threads get several tasks each, and large ones where there is enough.
   int64_t most = taskWork * kLarge;
-  Value share = b.div(b.mul(work, count), b.index(kTasks));
+  allWork = b.mul(work, count);
+  Value share = b.div(allWork, b.index(kTasks));
   share = b.min(b.max(share, b.index(taskWork)), b.index(most));
   std::optional<int64_t> knownWork = getConstantIntValue(work);
   grain = knownWork && *knownWork >= most ? b.index(1) : b.ceilDiv(share, work);
@@ -328,7 +331,7 @@ void Outliner::outline(StringRef name) {
   emitIterations(in, 0, from, to, indices);
   func::ReturnOp::create(in);
 
-  HostParallelForOp::create(b, name, tasks, captures.getArrayRef());
+  HostParallelForOp::create(b, name, tasks, allWork, captures.getArrayRef());
   loop.erase();
 }
 

@@ -11,6 +11,8 @@
 using namespace mlir;
 using namespace kvern;
 
+/// Caches are slower than arithmetic.
+static constexpr int64_t kMemoryWeight = 4;
 /// Turns of a loop of which nothing is known.
 static constexpr int64_t kUnknownTurns = 64;
 
@@ -41,20 +43,23 @@ public:
 
 private:
   static int64_t elements(Operation &op) {
+    auto isMemory = [](Value operand) {
+      return isa<MemRefType>(operand.getType());
+    };
+    int64_t weight =
+        llvm::any_of(op.getOperands(), isMemory) ? kMemoryWeight : 1;
     for (Type type : op.getResultTypes()) {
       if (auto vector = dyn_cast<VectorType>(type)) {
-        return vector.getNumElements();
+        return weight * vector.getNumElements();
       }
       if (isa<FloatType>(type)) {
-        return 1;
+        return weight;
       }
     }
     // Integers are counted where they are stored: others may be addresses.
-    for (Value operand : op.getOperands()) {
-      if (op.getNumResults() == 0 && isa<MemRefType>(operand.getType())) {
-        auto vector = dyn_cast<VectorType>(op.getOperand(0).getType());
-        return vector ? vector.getNumElements() : 1;
-      }
+    if (op.getNumResults() == 0 && weight == kMemoryWeight) {
+      auto vector = dyn_cast<VectorType>(op.getOperand(0).getType());
+      return weight * (vector ? vector.getNumElements() : 1);
     }
     return 0;
   }

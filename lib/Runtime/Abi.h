@@ -60,10 +60,11 @@ void kvern_rt_fail(KvernFrame *frame, int64_t check, int64_t a, int64_t b,
 /// Calls `task(context, i, worker)` for each i in [0, tasks), in any order, on
 /// the threads of the run; returns when all calls have. `worker` is at least 0
 /// and below kvern_rt_max_workers(), and no two calls that run at the same time
-/// have the same. A task must not call any function that takes the frame.
+/// have the same. `work` is about how many operations on elements all calls
+/// carry out together. A task must not call any function that takes the frame.
 void kvern_rt_parallel_for(void (*task)(void *context, int64_t task,
                                         int64_t worker),
-                           void *context, int64_t tasks);
+                           void *context, int64_t tasks, int64_t work);
 
 /// The number of threads of the run; the same during all of it.
 int64_t kvern_rt_max_workers(void);

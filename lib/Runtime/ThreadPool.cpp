@@ -40,6 +40,10 @@ constexpr size_t kStackBytes = size_t(2) << 20;
 constexpr uintptr_t kTaken = 1;
 
 thread_local int64_t workerLimit = 1;
+/// Work of the loops of this thread that followed one another closely, and when
+/// the last one ended.
+thread_local int64_t recentWork = 0;
+thread_local std::chrono::steady_clock::time_point lastLoop;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -125,10 +129,11 @@ struct Job {
 
 class alignas(64) Helper {
 public:
-  /// Offers a job if the helper is idle.
-  bool offer(Job *job) {
+  /// Offers a job if the helper is idle, and awake unless `wake` is set.
+  bool offer(Job *job, bool wake) {
     uintptr_t idle = 0;
     if (mailbox.load(std::memory_order_relaxed) != 0 ||
+        (!wake && sleeps.load(std::memory_order_relaxed)) ||
         !mailbox.compare_exchange_strong(idle, address(job))) {
       return false;
     }
@@ -234,11 +239,11 @@ public:
     return *pool;
   }
 
-  void run(Job &job, int64_t workers) {
+  void run(Job &job, int64_t workers, bool wake) {
     Helper *taken[kMaxWorkers];
     int64_t count = 0, wanted = workers - 1;
     auto offer = [&](int64_t index) {
-      if (helpers[index].offer(&job)) {
+      if (helpers[index].offer(&job, wake)) {
         taken[count++] = &helpers[index];
       }
     };
@@ -248,7 +253,7 @@ public:
     }
     // As many helpers as this loop or all processors can use.
     int64_t most = std::max(wanted, defaultWorkers() - 1);
-    for (; known < most && count < wanted && start(known); ++known) {
+    for (; wake && known < most && count < wanted && start(known); ++known) {
       offer(known);
     }
     job.run(0);
@@ -320,7 +325,7 @@ WorkerLimit::WorkerLimit(int64_t workers) : previous(workerLimit) {
 
 WorkerLimit::~WorkerLimit() { workerLimit = previous; }
 
-void parallelFor(Task task, void *context, int64_t tasks) {
+void parallelFor(Task task, void *context, int64_t tasks, int64_t work) {
   int64_t workers = std::min(workerLimit, tasks);
   if (workers <= 1) {
     for (int64_t i = 0; i < tasks; ++i) {
@@ -329,15 +334,24 @@ void parallelFor(Task task, void *context, int64_t tasks) {
     return;
   }
   Job job{task, context, tasks, getFloatMode(), workers};
-  WorkerLimit none(1);
-  ThreadPool::get().run(job, workers);
+  if (std::chrono::steady_clock::now() - lastLoop > kHelperSpin) {
+    recentWork = 0;
+  }
+  // Both at most the limit, so that sums do not overflow.
+  recentWork = std::min(recentWork, kWakingWork) +
+               std::clamp<int64_t>(work, 0, kWakingWork);
+  int64_t limit = workerLimit;
+  workerLimit = 1;
+  ThreadPool::get().run(job, workers, recentWork >= kWakingWork);
+  workerLimit = limit;
+  lastLoop = std::chrono::steady_clock::now();
 }
 
 } // namespace kvern::runtime
 
 void kvern_rt_parallel_for(void (*task)(void *, int64_t, int64_t),
-                           void *context, int64_t tasks) {
-  kvern::runtime::parallelFor(task, context, tasks);
+                           void *context, int64_t tasks, int64_t work) {
+  kvern::runtime::parallelFor(task, context, tasks, work);
 }
 
 int64_t kvern_rt_max_workers() { return kvern::runtime::currentWorkers(); }

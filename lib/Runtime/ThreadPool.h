@@ -41,10 +41,18 @@ private:
   int64_t previous;
 };
 
+/// `work` that is worth waking a thread: about 40 us on one of them.
+inline constexpr int64_t kWakingWork = int64_t(4) << 20;
+
 /// Calls `task` for 0, ..., tasks - 1 in any order, on up to currentWorkers()
 /// threads, and returns when all calls have. Tasks run with the rounding and
 /// denormal modes of the calling thread.
-void parallelFor(Task task, void *context, int64_t tasks);
+///
+/// `work` is about how many operations on elements (each a fraction of a cycle)
+/// the calls carry out together. Helpers that sleep are woken once loops that
+/// follow one another closely have had kWakingWork of it.
+void parallelFor(Task task, void *context, int64_t tasks,
+                 int64_t work = kWakingWork);
 
 } // namespace kvern::runtime
 

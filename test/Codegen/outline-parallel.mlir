@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: kvern-opt %s -split-input-file -kvern-outline-parallel=task-work=1000 -canonicalize -cse | FileCheck %s
 
-// An iteration counts 204 operations, and tasks get 1000 to 16000. The view is
+// An iteration counts 816 operations, of which memory takes most, and tasks get 1000 to 16000. The view is
 // made anew in the function; the temporary is a block for each worker.
 // CHECK-LABEL: func.func @rows
 //  CHECK-SAME:   (%[[X:.*]]: memref<?x100xf32>, %[[N:.*]]: index)
-//       CHECK:   %[[WORK:.*]] = arith.muli %{{.*}}, %c204
+//       CHECK:   %[[WORK:.*]] = arith.muli %{{.*}}, %c816
 //       CHECK:   %[[SHARE:.*]] = arith.divui %[[WORK]], %c64
 //       CHECK:   %[[LEAST:.*]] = arith.maxsi %[[SHARE]], %c1000
 //       CHECK:   arith.minsi %[[LEAST]], %c16000
-//       CHECK:   %[[GRAIN:.*]] = arith.divui %{{.*}}, %c204
+//       CHECK:   %[[GRAIN:.*]] = arith.divui %{{.*}}, %c816
 //       CHECK:   %[[TASKS:.*]] = arith.divui %{{.*}}, %[[GRAIN]]
 //       CHECK:   %[[WORKERS:.*]] = kvern.host.workers
 //       CHECK:   %[[BYTES:.*]] = arith.muli %[[WORKERS]], %c448
 //       CHECK:   %[[MEMORY:.*]] = memref.alloc(%[[BYTES]]) {alignment = 64 : i64} : memref<?xi8>
-//       CHECK:   kvern.host.parallel_for @rows_loop0, %[[TASKS]](%[[X]], {{.*}}, %[[MEMORY]])
+//       CHECK:   kvern.host.parallel_for @rows_loop0, %[[TASKS]], %[[WORK]](%[[X]], {{.*}}, %[[MEMORY]])
 //   CHECK-NOT:   scf.forall
 //       CHECK: func.func private @rows_loop0(%[[X:.*]]: memref<?x100xf32>, {{.*}}, %[[MEMORY:[a-z0-9]*]]: memref<?xi8>, %[[TASK:[a-z0-9]*]]: index, %[[WORKER:[a-z0-9]*]]: index) attributes {kvern.kernel}
 //   CHECK-DAG:   memref.alloca() : memref<1xf32>
@@ -48,7 +48,7 @@ func.func @rows(%x: memref<?x100xf32>, %n: index) attributes {kvern.kernel} {
 // An iteration does what the sizes say, and a task is a range of tiles.
 // CHECK-LABEL: func.func @tiles
 //       CHECK:   %[[WIDTH:.*]] = arith.minsi %{{.*}}, %c32
-//       CHECK:   arith.muli %[[WIDTH]], %c192
+//       CHECK:   arith.muli %[[WIDTH]], %c576
 //       CHECK:   kvern.host.parallel_for @tiles_loop0
 //       CHECK: func.func private @tiles_loop0
 //       CHECK:   scf.for %[[I:.*]] =

@@ -14,9 +14,9 @@
 //       CHECK:     llvm.getelementptr %[[MEMORY]][0, 1]
 //       CHECK:     llvm.store
 //       CHECK:     %[[TASK:.*]] = llvm.mlir.addressof @body_task
-//       CHECK:     llvm.call @kvern_rt_parallel_for(%[[TASK]], %[[MEMORY]], %{{.*}})
+//       CHECK:     llvm.call @kvern_rt_parallel_for(%[[TASK]], %[[MEMORY]], %{{.*}}, %{{.*}})
 func.func @loop(%x: memref<?xf32>, %n: index) {
-  kvern.host.parallel_for @body, %n(%x, %n) : memref<?xf32>, index
+  kvern.host.parallel_for @body, %n, %n(%x, %n) : memref<?xf32>, index
   return
 }
 

@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 # What operands are called in the examples of `kvern.host` ops, whose syntax does not give all types.
-NAMED = {"%frame": "!llvm.ptr", "%ok": "i1", "%tasks": "index"}
+NAMED = {"%frame": "!llvm.ptr", "%ok": "i1", "%tasks": "index", "%work": "index"}
 
 
 def blocks(text: str) -> list[str]:

@@ -13,7 +13,7 @@ struct KvernFrame {
 extern void *kvern_rt_output(struct KvernFrame *, int64_t, int64_t,
                              const int64_t *);
 extern void kvern_rt_parallel_for(void (*)(void *, int64_t, int64_t), void *,
-                                  int64_t);
+                                  int64_t, int64_t);
 
 struct Scale {
   const float *x, *w;
@@ -30,6 +30,6 @@ int32_t program(struct KvernFrame *frame) {
   int64_t n = frame->symbols[0];
   struct Scale s = {frame->inputs[0], frame->weights[0],
                     kvern_rt_output(frame, 0, 1, &n)};
-  kvern_rt_parallel_for(scale, &s, n);
+  kvern_rt_parallel_for(scale, &s, n, INT64_MAX);
   return 0;
 }

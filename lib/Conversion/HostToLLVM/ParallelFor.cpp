@@ -74,7 +74,7 @@ LogicalResult kvern::lowerParallelFor(HostParallelForOp op,
   auto pointer = LLVM::LLVMPointerType::get(op.getContext());
   Type i64 = b.getI64Type();
   FailureOr<LLVM::LLVMFuncOp> runtime = LLVM::lookupOrCreateFn(
-      b, module, "kvern_rt_parallel_for", {pointer, pointer, i64},
+      b, module, "kvern_rt_parallel_for", {pointer, pointer, i64, i64},
       LLVM::LLVMVoidType::get(op.getContext()));
   if (failed(runtime)) {
     return failure();
@@ -106,7 +106,8 @@ LogicalResult kvern::lowerParallelFor(HostParallelForOp op,
   Value function = LLVM::AddressOfOp::create(b, pointer, task.getSymName());
   LLVM::CallOp::create(
       b, *runtime,
-      ValueRange{function, memory, convert(b, op.getTasks(), i64)});
+      ValueRange{function, memory, convert(b, op.getTasks(), i64),
+                 convert(b, op.getWork(), i64)});
   op.erase();
   return success();
 }
