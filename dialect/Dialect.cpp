@@ -4,6 +4,7 @@
 #include "dialect/Kvern.h"
 #include "dialect/ops/Attention.h"
 #include "dialect/ops/Convolution.h"
+#include "dialect/ops/Pooling.h"
 #include "dialect/ops/Derived.h"
 #include "dialect/ops/Packed.h"
 #include "dialect/ops/Parallel.h"
@@ -46,6 +47,10 @@ void KvernDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "dialect/ops/Convolution.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Pooling.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -1,4 +1,4 @@
-//===- Convolution.h - Windows that move over images -----------*- C++ -*-===//
+//===- Convolution.h - Convolutions ----------------------------*- C++ -*-===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #ifndef KVERN_DIALECT_OPS_CONVOLUTION_H
@@ -10,17 +10,6 @@
 #include "dialect/ops/Convolution.h.inc"
 
 namespace kvern {
-
-/// A condition on sizes: `least` is not above `size`. `subject` completes
-/// "expected ...".
-struct SizeCondition {
-  DimAttr least, size;
-  std::string subject;
-};
-
-/// What an op of this family needs of sizes that have names. Null sizes stand
-/// for overflow.
-llvm::SmallVector<SizeCondition> getSizeConditions(mlir::Operation *op);
 
 /// Whether x and the result have their channels last, and the filter its
 /// filters: the one layout that is lowered. Others are canonicalized to it.

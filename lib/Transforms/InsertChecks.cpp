@@ -3,7 +3,7 @@
 
 #include "dialect/Inference.h"
 #include "dialect/ops/Attention.h"
-#include "dialect/ops/Convolution.h"
+#include "dialect/ops/Window.h"
 #include "lib/Support/DimNames.h"
 #include "lib/Transforms/Passes.h"
 

@@ -50,3 +50,23 @@ func.func @reversed(%x: !kvern.tensor<[n, h, w, 8], f32, cpu:0>, %f: !kvern.tens
   %0 = kvern.conv2d_transpose %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 0, 0, 0, 0>, output_paddings = array<i64: 0, 0>} : (!kvern.tensor<[n, h, w, 8], f32, cpu:0>, !kvern.tensor<[3, 2, 4, 8], f32, cpu:0>) -> !kvern.tensor<[n, h + 2, w + 1, 4], f32, cpu:0>
   return %0 : !kvern.tensor<[n, h + 2, w + 1, 4], f32, cpu:0>
 }
+
+// What follows element by element is computed with channels last, too.
+// CHECK-LABEL: func.func @elementwise
+func.func @elementwise(%x: !kvern.tensor<[n, 8, h, w], f32, cpu:0>, %f: !kvern.tensor<[8, 8, 3, 3], f32, cpu:0>, %s: !kvern.tensor<[8, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0> {
+  // CHECK: %[[X:.*]] = kvern.permute %arg0
+  // CHECK: %[[Y:.*]] = kvern.conv2d %[[X]]
+  // CHECK-NEXT: %[[S:.*]] = kvern.reshape %arg2 {shape = #kvern.shape<[8]>}
+  // CHECK-NEXT: %[[M:.*]] = kvern.mul %[[Y]], %[[S]]
+  // CHECK-NEXT: %[[R:.*]] = kvern.relu %[[M]]
+  // CHECK: %[[Z:.*]] = kvern.conv2d %[[R]]
+  // CHECK-NEXT: %[[A:.*]] = kvern.add %[[Z]], %[[R]]
+  // CHECK-NEXT: %[[P:.*]] = kvern.permute %[[A]] {permutation = array<i64: 0, 3, 1, 2>}
+  // CHECK-NEXT: return %[[P]]
+  %0 = kvern.conv2d %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 1, 1, 1, 1>, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 8, 3, 3], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  %1 = kvern.mul %0, %s : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 1, 1], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  %2 = kvern.relu %1 : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  %3 = kvern.conv2d %2, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 1, 1, 1, 1>, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 8, 3, 3], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  %4 = kvern.add %3, %2 : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[n, 8, h, w], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  return %4 : !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+}

@@ -29,6 +29,10 @@ void populatePackedPatterns(mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
 void populateConvolutionPatterns(mlir::TypeConverter &converter,
                                  mlir::RewritePatternSet &patterns);
+void populateTransposedConvolutionPatterns(mlir::TypeConverter &converter,
+                                           mlir::RewritePatternSet &patterns);
+void populatePoolingPatterns(mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns);
 void populateAttentionPatterns(mlir::TypeConverter &converter,
                                mlir::RewritePatternSet &patterns);
 void populateQuantPatterns(mlir::TypeConverter &converter,

@@ -174,6 +174,35 @@ def _epilogue() -> Case:
     )
 
 
+def _network() -> Case:
+    """A residual block with channels first, as PyTorch has it."""
+    options: dict[str, Any] = {
+        "padding": 1,
+        "input_layout": ConvInputLayout.NCHW,
+        "filter_layout": FilterLayout.FCRS,
+    }
+
+    def stage(x: Any, w: Any, s: Any) -> Any:
+        y = ops.relu(ops.conv2d(x, w, **options) * s)
+        return ops.relu(ops.conv2d(y, w, **options) + y)
+
+    def oracle(x: Any, w: Any, s: Any) -> Any:
+        x, w = _torch(x), _torch(w)
+        y = functional.relu(functional.conv2d(x, w, padding=1) * _torch(s))
+        return functional.relu(functional.conv2d(y, w, padding=1) + y).numpy()
+
+    filter, scale = sample(F32, (6, 6, 3, 3), -0.3, 0.3), sample(F32, (6, 1, 1), 0.5, 1)
+    return Case(
+        "conv2d",
+        "network",
+        stage,
+        oracle,
+        [(sample(F32, (n, 6, h, h + 2), -1, 1), filter, scale) for n, h in [(1, 1), (2, 7)]],
+        shapes=[["n", 6, "h", "w"], filter.shape, scale.shape],
+        scale=8,
+    )
+
+
 def transposed(
     x: Any,
     w: Any,
@@ -239,6 +268,7 @@ CASES = [
     *per_dtype(FLOATS, _symbolic),
     _layouts(),
     _epilogue(),
+    _network(),
     conv_case("dilated", (1, 11, 13, 4), (3, 2, 4, 18), dilation=(2, 3), padding=(2, 1, 0, 3)),
     conv_case("dilated-strided", (1, 12, 16, 3), (3, 3, 3, 8), dilation=2, stride=3),
     conv_case("stride-over-kernel", (1, 9, 11, 4), (1, 1, 4, 7), stride=(2, 3)),
@@ -253,5 +283,7 @@ CASES = [
     _transposed("cropped", (1, 5, 5, 3), (2, 2, 4, 3), stride=2, padding=(3, 2, 2, 4)),
     _transposed("dilated", (1, 3, 4, 2), (3, 2, 4, 2), bias=True, dilation=(2, 3), stride=2),
     _transposed("added", (1, 3, 4, 2), (3, 3, 4, 2), bias=True, stride=2, output_paddings=(1, 0)),
+    _transposed("skipping", (1, 3, 2, 4), (2, 1, 5, 4), bias=True, stride=(3, 2)),
+    _transposed("wide-stride", (1, 3, 2, 4), (3, 5, 5, 4), stride=5, padding=(1, 0, 2, 1)),
     _transposed_symbolic(),
 ]
