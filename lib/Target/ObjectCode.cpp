@@ -140,8 +140,14 @@ kvern::emitCode(mlir::ModuleOp module, const CpuTarget &target, CodeKind kind,
   }
   code->setDataLayout((*machine)->createDataLayout());
   code->setTargetTriple((*machine)->getTargetTriple());
-  for (llvm::Function &function : *code) {
+  for (llvm::Function &function : llvm::make_early_inc_range(*code)) {
     if (auto it = symbols.find(function.getName()); it != symbols.end()) {
+      if (llvm::Function *same = code->getFunction(it->second)) {
+        // Two declarations of kernels that have become equal.
+        function.replaceAllUsesWith(same);
+        function.eraseFromParent();
+        continue;
+      }
       function.setName(it->second);
     }
     // Generated code never unwinds, and finds libm only through the loader.

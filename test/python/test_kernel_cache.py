@@ -86,6 +86,23 @@ def test_names_and_lines_do_not_matter(folder: Path):
     assert sources(compile(one)[1]) == sources(compile(two)[1]) == {"kernel_softmax": "memory"}
 
 
+def test_kernels_that_become_equal_are_one(folder: Path):
+    """Addition is the same for both kinds of integers, once they are memory."""
+    types = [cpu_tensor(DType.int32, ["n"]), cpu_tensor(DType.uint32, ["n"])]
+    with Graph("g", input_types=types) as graph:
+        graph.output(*(value.tensor + value.tensor for value in graph.inputs))
+    for _ in range(2):
+        model = InferenceSession().load(graph)
+        report = model.compile_report()
+        assert report is not None and len(report.kernels) == (0 if report.is_cached else 1)
+        a, b = np.array([-1, 2**30], np.int32), np.array([2**31, 5], np.uint32)
+        first, second = (out.to_numpy() for out in model(a, b))
+        assert first.tolist() == [-2, -(2**31)] and second.tolist() == [0, 10]
+        bindings().ext.clear_kernels()
+        for path in folder.rglob("*.kvernexe"):
+            path.unlink()
+
+
 def test_features_of_the_target_matter(folder: Path):
     from kvern.graph._compile import compile_graph_module
 

@@ -77,7 +77,9 @@ def cache_size() -> int:
         return _DEFAULT_SIZE
     found = re.fullmatch(r"(\d+)\s*([KMGT]?)(?:i?B)?", text, re.IGNORECASE)
     if found is None:
-        raise InputError(f"expected KVERN_CACHE_SIZE to be a size such as 500M or 2G, but got {text!r}")
+        raise InputError(
+            f"expected KVERN_CACHE_SIZE to be a size such as 500M or 2G, but got {text!r}"
+        )
     return int(found[1]) * _UNITS[found[2].upper()]
 
 
