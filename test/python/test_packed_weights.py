@@ -137,8 +137,6 @@ def test_what_depends_on_weights_alone_is_computed_at_load() -> None:
     product(to_array(model(data)[0]), data.astype(np.float64) @ both.T, 64)
 
 
-
-
 def shared_linear(name: str, module: Module | None = None) -> Graph:
     x = TensorType(DType.float32, ["m", 64], device=CPU)
     with Graph(name, input_types=[x], module=module) as graph:
