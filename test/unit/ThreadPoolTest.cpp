@@ -89,6 +89,19 @@ TEST(poolUsesSeveralThreads) {
   CHECK(waiting == 0);
 }
 
+TEST(poolWakesNobodyForLittle) {
+  WorkerLimit limit(4);
+  std::thread::id self = std::this_thread::get_id();
+  auto here = [](void *context, int64_t, int64_t worker) {
+    if (worker != 0 || std::this_thread::get_id() !=
+                           *static_cast<std::thread::id *>(context)) {
+      reportFailure(__FILE__, __LINE__, "expected no helper");
+    }
+  };
+  parallelFor(here, &self, 1000, kWakingWork / 3);
+  parallelFor(here, &self, 1000, -1);
+}
+
 TEST(poolRunsInnerLoopsInline) {
   WorkerLimit limit(4);
   std::atomic<int> wrong{0};

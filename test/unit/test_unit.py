@@ -43,6 +43,7 @@ TESTS = [
 POOL_TESTS = [
     "poolRunsEachTaskOnce",
     "poolUsesSeveralThreads",
+    "poolWakesNobodyForLittle",
     "poolRunsInnerLoopsInline",
     "poolServesManyCallers",
     "poolSurvivesFork",

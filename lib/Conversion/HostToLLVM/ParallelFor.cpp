@@ -104,10 +104,10 @@ LogicalResult kvern::lowerParallelFor(HostParallelForOp op,
                           fieldOf(b, captured, memory, i));
   }
   Value function = LLVM::AddressOfOp::create(b, pointer, task.getSymName());
-  LLVM::CallOp::create(
-      b, *runtime,
-      ValueRange{function, memory, convert(b, op.getTasks(), i64),
-                 convert(b, op.getWork(), i64)});
+  LLVM::CallOp::create(b, *runtime,
+                       ValueRange{function, memory,
+                                  convert(b, op.getTasks(), i64),
+                                  convert(b, op.getWork(), i64)});
   op.erase();
   return success();
 }
