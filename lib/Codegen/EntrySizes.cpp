@@ -82,7 +82,9 @@ Value EntrySizes::sizeOf(Value memory, int64_t axis) {
     return Value();
   }
   Value product;
-  for (int64_t source : collapse.getReassociationIndices()[axis]) {
+  SmallVector<ReassociationIndices, 4> groups =
+      collapse.getReassociationIndices();
+  for (int64_t source : groups[axis]) {
     Value size = sizeOf(collapse.getSrc(), source);
     if (!size) {
       return Value();
