@@ -8,6 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/VectorInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace kvern;
@@ -163,7 +164,50 @@ std::optional<VectorLoop::Combiner> VectorLoop::matchCombiner(BlockArgument sum,
   return Combiner{*kind, *neutral, fastMath};
 }
 
+/// Matches `best = better ? x : best, at = better ? index : at`, where `better`
+/// depends on x and best only.
+bool VectorLoop::matchSearch() {
+  if (isCarried.size() != 2 || !isCarried[0] || !isCarried[1]) {
+    return false;
+  }
+  Operation *yield = op.getBody()->getTerminator();
+  auto value = yield->getOperand(0).getDefiningOp<arith::SelectOp>();
+  auto index = yield->getOperand(1).getDefiningOp<arith::SelectOp>();
+  BlockArgument best = op.getRegionOutputArgs()[0];
+  BlockArgument at = op.getRegionOutputArgs()[1];
+  if (!value || !index || value.getCondition() != index.getCondition() ||
+      value.getFalseValue() != best || index.getFalseValue() != at ||
+      !at.hasOneUse() || !at.getType().isInteger(64)) {
+    return false;
+  }
+  auto place = index.getTrueValue().getDefiningOp<arith::IndexCastOp>();
+  auto loop = place ? place.getIn().getDefiningOp<linalg::IndexOp>()
+                    : linalg::IndexOp();
+  if (!loop || loop.getDim() != dim) {
+    return false;
+  }
+  SmallVector<Value> worklist{value.getCondition()};
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    if (next == best || next == value.getTrueValue() ||
+        isUniform.contains(next)) {
+      continue;
+    }
+    Operation *def = next.getDefiningOp();
+    if (!def || !OpTrait::hasElementwiseMappableTraits(def)) {
+      return false;
+    }
+    llvm::append_range(worklist, def->getOperands());
+  }
+  search = Search{value.getCondition(), value.getTrueValue(), best};
+  return true;
+}
+
 bool VectorLoop::matchCombiners() {
+  if (matchSearch()) {
+    combiners.resize(2);
+    return true;
+  }
   auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
   for (auto [index, carried] : llvm::enumerate(isCarried)) {
     if (!carried) {
@@ -396,6 +440,84 @@ SmallVector<Value> VectorLoop::emitTurns(ImplicitLocOpBuilder &b, Value from,
   return SmallVector<Value>(loop.getResults());
 }
 
+Value VectorLoop::emitIsBetter(ImplicitLocOpBuilder &b, Value element,
+                               Value best) {
+  IRMapping values = uniform;
+  values.map(search->element, element);
+  values.map(search->best, best);
+  SmallVector<Operation *> needed;
+  SetVector<Value> reached;
+  reached.insert(search->isBetter);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    if (values.contains(reached[i]) || isUniform.contains(reached[i])) {
+      continue;
+    }
+    needed.push_back(reached[i].getDefiningOp());
+    reached.insert_range(reached[i].getDefiningOp()->getOperands());
+  }
+  llvm::sort(needed, [](Operation *one, Operation *other) {
+    return one->isBeforeInBlock(other);
+  });
+  for (Operation *inner : needed) {
+    values.map(inner->getResult(0), emitOp(b, *inner, values, {}, {}));
+  }
+  return values.lookup(search->isBetter);
+}
+
+SmallVector<Value> VectorLoop::combine(ImplicitLocOpBuilder &b,
+                                       ArrayRef<Value> one,
+                                       ArrayRef<Value> other) {
+  SmallVector<Value> result;
+  if (search) {
+    // The other if it is better, or as good and before.
+    Value better = emitIsBetter(b, other[0], one[0]);
+    Value worse = emitIsBetter(b, one[0], other[0]);
+    Value before =
+        arith::CmpIOp::create(b, arith::CmpIPredicate::slt, other[1], one[1]);
+    Value never = arith::ConstantOp::create(b, b.getZeroAttr(worse.getType()));
+    Value takes = arith::SelectOp::create(b, worse, never, before);
+    takes = arith::OrIOp::create(b, better, takes);
+    for (size_t i = 0; i < 2; ++i) {
+      result.push_back(arith::SelectOp::create(b, takes, other[i], one[i]));
+    }
+    return result;
+  }
+  for (size_t i = 0; i < combiners.size(); ++i) {
+    result.push_back(
+        vector::makeArithReduction(b, b.getLoc(), combiners[i].kind, one[i],
+                                   other[i], combiners[i].fastMath));
+  }
+  return result;
+}
+
+void VectorLoop::combineLanes(ImplicitLocOpBuilder &b, ArrayRef<Value> sums,
+                              SmallVectorImpl<Value> &carried) {
+  if (!search) {
+    for (size_t i = 0; i < combiners.size(); ++i) {
+      carried[i] = vector::ReductionOp::create(
+          b, combiners[i].kind, sums[i], carried[i],
+          combiners[i].fastMath ? combiners[i].fastMath.getValue()
+                                : arith::FastMathFlags::none);
+    }
+    return;
+  }
+  SmallVector<Value> all(sums);
+  for (int64_t step = lanes / 2; step > 0; step /= 2) {
+    SmallVector<int64_t> turned;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      turned.push_back((lane + step) % lanes);
+    }
+    SmallVector<Value> other;
+    for (Value value : all) {
+      other.push_back(vector::ShuffleOp::create(b, value, value, turned));
+    }
+    all = combine(b, all, other);
+  }
+  for (size_t i = 0; i < all.size(); ++i) {
+    carried[i] = vector::ExtractOp::create(b, all[i], 0);
+  }
+}
+
 Value VectorLoop::emit(OpBuilder &builder, ArrayRef<Value> outer, Value size,
                        SmallVectorImpl<Value> &carried) {
   ImplicitLocOpBuilder b(op.getLoc(), builder);
@@ -411,7 +533,11 @@ Value VectorLoop::emit(OpBuilder &builder, ArrayRef<Value> outer, Value size,
   };
   size_t count = combiners.size();
   SmallVector<Value> sums;
-  for (const Combiner &combiner : combiners) {
+  for (auto [combiner, initial] : llvm::zip_equal(combiners, carried)) {
+    if (search) {
+      sums.push_back(widen(b, initial));
+      continue;
+    }
     VectorType type = vectorOf(combiner.neutral.getType());
     sums.push_back(arith::ConstantOp::create(
         b, DenseElementsAttr::get(type, combiner.neutral)));
@@ -424,13 +550,9 @@ Value VectorLoop::emit(OpBuilder &builder, ArrayRef<Value> outer, Value size,
     }
     Value to = roundDown(unroll * lanes);
     all = emitTurns(b, from, to, unroll, all);
-    for (size_t i = 0; i < count; ++i) {
-      sums[i] = all[i];
-      for (int64_t part = 1; part < unroll; ++part) {
-        sums[i] = vector::makeArithReduction(b, b.getLoc(), combiners[i].kind,
-                                             sums[i], all[part * count + i],
-                                             combiners[i].fastMath);
-      }
+    sums.assign(all.begin(), all.begin() + count);
+    for (int64_t part = 1; part < unroll && count != 0; ++part) {
+      sums = combine(b, sums, ArrayRef(all).slice(part * count, count));
     }
     from = to;
   }
@@ -457,11 +579,6 @@ Value VectorLoop::emit(OpBuilder &builder, ArrayRef<Value> outer, Value size,
       sums.assign(end.getResults().begin(), end.getResults().end());
     }
   }
-  for (size_t i = 0; i < count; ++i) {
-    carried[i] = vector::ReductionOp::create(
-        b, combiners[i].kind, sums[i], carried[i],
-        combiners[i].fastMath ? combiners[i].fastMath.getValue()
-                              : arith::FastMathFlags::none);
-  }
+  combineLanes(b, sums, carried);
   return masks ? Value() : whole;
 }

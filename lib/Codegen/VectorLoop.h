@@ -46,9 +46,17 @@ private:
              llvm::ArrayRef<bool> isCarried)
       : op(op), dim(dim), isCarried(isCarried) {}
 
+  /// A pair of outputs: the element that is better than all before it, and its
+  /// index.
+  struct Search {
+    mlir::Value isBetter, element;
+    mlir::BlockArgument best;
+  };
+
   bool matchOperands();
   bool matchBody();
   bool matchLoad(mlir::memref::LoadOp load);
+  bool matchSearch();
   bool matchCombiners();
   static std::optional<Combiner> matchCombiner(mlir::BlockArgument sum,
                                                mlir::Value result);
@@ -76,6 +84,16 @@ private:
                                            mlir::Value from, mlir::Value to,
                                            int64_t vectors,
                                            llvm::ArrayRef<mlir::Value> sums);
+  /// Partial results put together: of two searches, or of each sum.
+  llvm::SmallVector<mlir::Value> combine(mlir::ImplicitLocOpBuilder &b,
+                                         llvm::ArrayRef<mlir::Value> one,
+                                         llvm::ArrayRef<mlir::Value> other);
+  mlir::Value emitIsBetter(mlir::ImplicitLocOpBuilder &b, mlir::Value element,
+                           mlir::Value best);
+  /// The results of all lanes, and those so far, as scalars.
+  void combineLanes(mlir::ImplicitLocOpBuilder &b,
+                    llvm::ArrayRef<mlir::Value> sums,
+                    llvm::SmallVectorImpl<mlir::Value> &carried);
   mlir::Value emitOp(mlir::ImplicitLocOpBuilder &b, mlir::Operation &inner,
                      mlir::IRMapping &values, mlir::Value at, mlir::Value mask);
 
@@ -90,6 +108,7 @@ private:
 
   llvm::SmallVector<mlir::Value> indices;
   mlir::IRMapping uniform;
+  std::optional<Search> search;
 };
 
 } // namespace kvern
