@@ -33,6 +33,8 @@ namespace {
 /// longer, since they know that the end is near.
 constexpr auto kHelperSpin = std::chrono::microseconds(100);
 constexpr auto kCallerSpin = std::chrono::microseconds(1000);
+/// Loops that have gone on for so long will go on: time to wake helpers.
+constexpr auto kLongRun = std::chrono::microseconds(20);
 /// From here on a spinning thread lets others run in between.
 constexpr auto kPoliteSpin = std::chrono::microseconds(20);
 
@@ -40,10 +42,9 @@ constexpr size_t kStackBytes = size_t(2) << 20;
 constexpr uintptr_t kTaken = 1;
 
 thread_local int64_t workerLimit = 1;
-/// Work of the loops of this thread that followed one another closely, and when
-/// the last one ended.
-thread_local int64_t recentWork = 0;
-thread_local std::chrono::steady_clock::time_point lastLoop;
+/// When the loops of this thread began that followed one another closely, and
+/// when the last one ended.
+thread_local std::chrono::steady_clock::time_point firstLoop, lastLoop;
 
 void pause() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -334,15 +335,14 @@ void parallelFor(Task task, void *context, int64_t tasks, int64_t work) {
     return;
   }
   Job job{task, context, tasks, getFloatMode(), workers};
-  if (std::chrono::steady_clock::now() - lastLoop > kHelperSpin) {
-    recentWork = 0;
+  auto now = std::chrono::steady_clock::now();
+  if (now - lastLoop > kHelperSpin) {
+    firstLoop = now;
   }
-  // Both at most the limit, so that sums do not overflow.
-  recentWork = std::min(recentWork, kWakingWork) +
-               std::clamp<int64_t>(work, 0, kWakingWork);
+  bool wake = work >= kWakingWork || now - firstLoop > kLongRun;
   int64_t limit = workerLimit;
   workerLimit = 1;
-  ThreadPool::get().run(job, workers, recentWork >= kWakingWork);
+  ThreadPool::get().run(job, workers, wake);
   workerLimit = limit;
   lastLoop = std::chrono::steady_clock::now();
 }

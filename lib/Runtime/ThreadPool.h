@@ -49,8 +49,8 @@ inline constexpr int64_t kWakingWork = int64_t(4) << 20;
 /// denormal modes of the calling thread.
 ///
 /// `work` is about how many operations on elements (each a fraction of a cycle)
-/// the calls carry out together. Helpers that sleep are woken once loops that
-/// follow one another closely have had kWakingWork of it.
+/// the calls carry out together. Helpers that sleep are woken for kWakingWork of
+/// it, and for any loop when loops have followed one another closely for a time.
 void parallelFor(Task task, void *context, int64_t tasks,
                  int64_t work = kWakingWork);
 

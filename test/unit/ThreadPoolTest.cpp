@@ -99,6 +99,7 @@ TEST(poolWakesNobodyForLittle) {
     }
   };
   parallelFor(here, &self, 1000, kWakingWork / 3);
+  usleep(5000);
   parallelFor(here, &self, 1000, -1);
 }
 
