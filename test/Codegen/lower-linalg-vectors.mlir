@@ -80,7 +80,35 @@ func.func @widen(%x: memref<?x?xbf16>, %out: memref<?x?xf32>) attributes {kvern.
 // -----
 
 #all = affine_map<(i, j) -> (i, j)>
-#flipped = affine_map<(i, j) -> (j, i)>
+#row = affine_map<(i, j) -> (i)>
+
+// A search: each lane has the best of its elements; then lanes are compared, the
+// first of equal ones wins.
+// CHECK-LABEL: func @argmax
+//       CHECK: scf.for {{.*}} step %c64
+//       CHECK:   vector.step
+//       CHECK:   arith.select {{.*}} vector<16xf32>
+//       CHECK:   arith.select {{.*}} vector<16xi64>
+//       CHECK: vector.shuffle
+//       CHECK: arith.cmpi slt
+//       CHECK: vector.extract
+func.func @argmax(%x: memref<?x?xf32>, %best: memref<?xf32>, %at: memref<?xi64>) attributes {kvern.kernel} {
+  linalg.generic {indexing_maps = [#all, #row, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<?x?xf32>) outs(%best, %at : memref<?xf32>, memref<?xi64>) {
+  ^bb0(%a: f32, %b: f32, %i: i64):
+    %0 = arith.cmpf ugt, %a, %b : f32
+    %1 = arith.cmpf ord, %b, %b : f32
+    %2 = arith.andi %0, %1 : i1
+    %3 = linalg.index 1 : index
+    %4 = arith.index_cast %3 : index to i64
+    %5 = arith.select %2, %a, %b : f32
+    %6 = arith.select %2, %4, %i : i64
+    linalg.yield %5, %6 : f32, i64
+  }
+  return
+}
+
+// -----
 
 // Functions of f64 are calls, element by element.
 // CHECK-LABEL: func @f64

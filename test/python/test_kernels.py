@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from compiling import compile_graphs, cpu_tensor, evaluate, run
+from compiling import compile_graphs, cpu_tensor, evaluate, run, session
 from kvern.dtype import DType
+from kvern.errors import ArtifactError
 from kvern.graph import Graph, Module, ops
+from kvern.graph._compile import compile_graph_module
 from kvern.graph.stages import stage
 from tolerances import assert_close
 
@@ -117,13 +119,33 @@ def models() -> dict[str, Any]:
 @pytest.mark.parametrize("name", CHAINS)
 def test_sizes(models: dict[str, Any], name: str, dtype: DType):
     """Every length around the lanes and the unrolling, and every number of rows."""
+    _check_sizes(models[f"{name}-{dtype.name}"], name, dtype)
+
+
+def _check_sizes(model: Any, name: str, dtype: DType) -> None:
     oracle = CHAINS[name][1]
     for n, m in [*((3, m) for m in SIZES), *((n, 37) for n in SIZES)]:
         arrays = _arrays(dtype, n, m)
         expected = _listed(oracle(*(a.astype(np.float64) for a in arrays)))
-        for got, want in zip(run(models[f"{name}-{dtype.name}"], arrays), expected, strict=True):
+        for got, want in zip(run(model, arrays), expected, strict=True):
             # Float16 and bfloat16 round each op of a chain.
             assert_close(got, np.asarray(want), 10 if dtype is not F32 else 2)
+
+
+def test_sizes_without_masks():
+    """The ends of rows on a processor that does not mask vectors: AVX2, where bfloat16 leaves loops over elements."""
+    module = Module()
+    for name, (fn, _) in CHAINS.items():
+        for dtype in (F32, DType.bfloat16):
+            _graph(fn, dtype, ["n", "m"], ["m"])(f"{name}-{dtype.name}", module)
+    data, _ = compile_graph_module(module, {"cpu": "x86-64-v3"})
+    try:
+        models = session().load_all(data)
+    except ArtifactError:
+        pytest.skip("this machine has no AVX2")
+    for name in CHAINS:
+        for dtype in (F32, DType.bfloat16):
+            _check_sizes(models[f"{name}-{dtype.name}"], name, dtype)
 
 
 @pytest.mark.parametrize("name", ["softmax", "layer_norm", "silu", "sums"])
