@@ -87,7 +87,7 @@ void WeightBinder::findGiven() {
     if (specs[i].isDerived() && bytes(i) == 0) {
       data[i].data = kNoData;
     } else if (specs[i].isDerived() && entry != byName.end() &&
-        matches(specs[i], *entry->second)) {
+               matches(specs[i], *entry->second)) {
       data[i] = *entry->second;
     }
   }
@@ -201,6 +201,14 @@ Status WeightBinder::derive(size_t index) {
   }
   data[index].data = (*result)->data();
   data[index].memory = std::move(*result);
+  for (const WeightData &candidate : options.candidates) {
+    if (candidate.name == specs[index].name &&
+        matches(specs[index], candidate) &&
+        std::memcmp(candidate.data, data[index].data, bytes(index)) == 0) {
+      data[index] = candidate;
+      break;
+    }
+  }
   for (const WeightInput &input : specs[index].inputs) {
     --readers[input.weight];
     release(input.weight);

@@ -28,6 +28,9 @@ struct BindOptions {
   /// and weights that only those read need not be offered. Names that the
   /// executable does not have are ignored.
   std::vector<WeightData> derived;
+  /// Derived weights of other weight sets. One that turns out to have the bytes
+  /// that its initializer gives is used in place of those.
+  std::vector<WeightData> candidates;
   /// Called after each initializer with the bytes derived so far, those to be
   /// derived in all, and the name of the weight that was read. Binding ends
   /// when it returns false.

@@ -69,6 +69,7 @@ def bind_weights(
     allow_unexpected: bool = False,
     threads: int = 0,
     derived: dict[str, Buffer] = ...,
+    candidates: dict[str, Buffer] = ...,
     progress: Callable[[int, int, str], object] | None = None,
 ) -> WeightSet: ...
 def host_cpu_features() -> list[str]: ...

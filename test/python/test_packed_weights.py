@@ -167,27 +167,40 @@ def test_graphs_of_a_module_share_a_pack() -> None:
         product(to_array(model(x)[0]), x.astype(np.float64) @ w.T, 64)
 
 
-def test_models_of_a_session_share_a_pack_while_the_array_is_the_same() -> None:
+def test_models_of_a_session_share_packs_of_one_array() -> None:
     session = InferenceSession()
     first, second = session.compile(shared_linear("a")), session.compile(shared_linear("b"))
     w = array(DType.float32, 128, 64)
+    x = array(DType.float32, 2, 64)
 
-    def load(compiled: Any, weights: np.ndarray) -> tuple[Any, list[str]]:
-        return preparations(
+    def load(compiled: Any, weights: np.ndarray) -> tuple[Any, int, list[str]]:
+        """A model, the address of its pack, and what was prepared."""
+        model, seen = preparations(
             lambda p: session.init(compiled, weights_registry={"w": weights}, progress=p)
         )
+        product(to_array(model(x)[0]), x.astype(np.float64) @ weights.astype(np.float64).T, 64)
+        [bound] = [b for b in session._binder._bound if b not in before]
+        before.append(bound)
+        [pack] = bound.tensors().values()
+        return model, pack.address, seen
 
-    model, seen = load(first, w)
+    before: list[Any] = []
+    model, address, seen = load(first, w)
+    # It might have been changed, so it is packed again and compared.
+    other, shared, seen = load(second, w)
+    assert shared == address
     assert seen == ["w"]
-    other, seen = load(second, w)
+    w += 1
+    changed, elsewhere, _ = load(second, w)
+    assert elsewhere != address
+    copied, elsewhere, _ = load(second, w.copy())
+    assert elsewhere != address
+    w.flags.writeable = False
+    frozen, shared, seen = load(first, w)
     assert seen == []
-    changed, seen = load(second, w + 1)
-    assert seen == ["w"]
-    x = array(DType.float32, 2, 64)
-    product(to_array(model(x)[0]), x.astype(np.float64) @ w.T, 64)
-    product(to_array(other(x)[0]), x.astype(np.float64) @ w.T, 64)
-    product(to_array(changed(x)[0]), x.astype(np.float64) @ (w + 1).astype(np.float64).T, 64)
-    # Without a model that has it, it is derived again.
-    del model, other, changed
-    _, seen = load(first, w)
+    # Without a model that has it, it is packed anew.
+    before.clear()
+    del model, other, changed, copied, frozen
+    assert not session._binder._bound
+    _, _, seen = load(first, w)
     assert seen == ["w"]

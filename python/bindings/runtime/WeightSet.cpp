@@ -41,10 +41,12 @@ std::vector<WeightData> takeWeights(nb::dict weights) {
 std::shared_ptr<WeightSet> bindWeights(std::shared_ptr<Executable> executable,
                                        nb::dict weights, bool allowUnexpected,
                                        int64_t threads, nb::dict derived,
+                                       nb::dict candidates,
                                        nb::object progress) {
   BindOptions options;
   options.allowUnexpected = allowUnexpected;
   options.derived = takeWeights(derived);
+  options.candidates = takeWeights(candidates);
   nb::object failure;
   if (!progress.is_none()) {
     options.progress = [&](uint64_t done, uint64_t total,
@@ -115,7 +117,8 @@ void bindWeightSet(nb::module_ &m) {
   m.def("content_hash", &hashContents, nb::arg("buffer"));
   m.def("bind_weights", &bindWeights, nb::arg("executable"), nb::arg("weights"),
         nb::arg("allow_unexpected") = false, nb::arg("threads") = 0,
-        nb::arg("derived") = nb::dict(), nb::arg("progress") = nb::none());
+        nb::arg("derived") = nb::dict(), nb::arg("candidates") = nb::dict(),
+        nb::arg("progress") = nb::none());
 }
 
 } // namespace kvern::python

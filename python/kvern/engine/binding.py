@@ -31,8 +31,8 @@ class _Origin:
 class WeightBinder:
     """Binds weights for one session.
 
-    Weights that were derived from the same arrays by the same code are derived once, as long as a model has them and
-    the arrays exist.
+    Weights that were derived from the same arrays by the same code are in memory once, as long as a model has them and
+    the arrays exist. They are derived again to see whether they are still equal, unless the arrays are read-only.
     """
 
     def __init__(self) -> None:
@@ -75,17 +75,27 @@ class WeightBinder:
         identities = {name: _identity(array) for name, array in arrays.items()}
         del arrays
         names = _signatures(compiled._manifest, identities)
-        derived = self._find(names)
+        frozen = {
+            identity[0]
+            for name, identity in identities.items()
+            if identity and not cores[name].is_writable
+        }
+        derived, candidates = self._find(names, frozen)
         weights = _runtime.bind_weights(
-            compiled._executable, cores, not strict, threads, derived, progress
+            compiled._executable, cores, not strict, threads, derived, candidates, progress
         )
         kept = {key: ref for key, ref in filter(None, identities.values())}
         self._bound[weights] = _Origin(names, kept)
         return weights
 
-    def _find(self, names: dict[Any, str]) -> dict[str, _runtime.Buffer]:
-        """Derived weights that another model of the session has, by the names they have here."""
-        found: dict[str, _runtime.Buffer] = {}
+    def _find(
+        self, names: dict[Any, str], frozen: set[int]
+    ) -> tuple[dict[str, _runtime.Buffer], dict[str, _runtime.Buffer]]:
+        """Derived weights that another model of the session has, by the names they have here.
+
+        First those made of read-only arrays only.
+        """
+        found: tuple[dict[str, _runtime.Buffer], dict[str, _runtime.Buffer]] = ({}, {})
         for weights, origin in list(self._bound.items()):
             # An array that is gone may have left its address to another one.
             alive = {key for key, array in origin.arrays.items() if array() is not None}
@@ -94,7 +104,8 @@ class WeightBinder:
                 tensors = weights.tensors()
                 for key in shared:
                     if origin.names[key] in tensors:
-                        found[names[key]] = tensors[origin.names[key]]
+                        kind = found[0 if _arrays_of(key) <= frozen else 1]
+                        kind[names[key]] = tensors[origin.names[key]]
         return found
 
 
@@ -169,7 +180,9 @@ def _bind_with_file(
     if file and all(file.originals.get(name) == hashes[name] for name in hashes):
         given = {name: core for name, core in cores.items() if name not in file.originals}
         return _bind_packed(compiled, file, given, strict, threads)
-    weights = _runtime.bind_weights(compiled._executable, cores, not strict, threads, {}, progress)
+    weights = _runtime.bind_weights(
+        compiled._executable, cores, not strict, threads, progress=progress
+    )
     write_packed(path, key, weights.tensors(), hashes)
     # What the file holds need not be in memory too.
     del weights
