@@ -40,7 +40,9 @@ public:
   void emit(Value from, Value to, Value withSinks);
 
 private:
-  void prefetchNextHead(Value memory, ArrayRef<Value> address, Value column);
+  SmallVector<Value> getAddressAhead(const RowSource &source, const Rows &rows,
+                                     Value key);
+  void prefetch(Value memory, ArrayRef<Value> address, Value column);
   void emitScores(const Rows &rows, Value group);
   void emitScoreTile(const Rows &rows, Value row, int64_t height, Value key);
   void emitWeights(const Rows &rows);
@@ -104,15 +106,26 @@ void StreamEmitter::emitScores(const Rows &rows, Value group) {
   });
 }
 
-/// Shared keys are too few to a head for the machine to see where reading goes
-/// on.
-void StreamEmitter::prefetchNextHead(Value memory, ArrayRef<Value> address,
-                                     Value column) {
-  SmallVector<Value> next(address);
-  next.back() = b.add(next.back(), 1);
-  next.push_back(column);
-  memref::PrefetchOp::create(b, memory, next, /*isWrite=*/false,
-                             /*localityHint=*/3, /*isDataCache=*/true);
+/// The row that is read a head later: key `key` of the next head, or, after the
+/// last one, of the first head in the next group of keys. Where rows share
+/// keys, arithmetic keeps the machine from looking so far ahead itself.
+SmallVector<Value> StreamEmitter::getAddressAhead(const RowSource &source,
+                                                  const Rows &rows, Value key) {
+  Value next = b.add(rows.kvHead, 1);
+  Value more = b.less(next, b.countHeads());
+  Value head = b.createOrFold<arith::SelectOp>(more, next, b.index(0));
+  Value later = b.createOrFold<arith::SelectOp>(more, key, b.add(key, lanes));
+  Value place = b.min(later, b.add(count, -1));
+  return source.address(b.add(firstKey, place), head);
+}
+
+/// To the second level: rows of many heads meet in few sets of the first.
+void StreamEmitter::prefetch(Value memory, ArrayRef<Value> address,
+                             Value column) {
+  SmallVector<Value> at(address);
+  at.push_back(column);
+  memref::PrefetchOp::create(b, memory, at, /*isWrite=*/false,
+                             /*localityHint=*/2, /*isDataCache=*/true);
 }
 
 /// `height` rows with as many keys as give a register of scores.
@@ -120,8 +133,11 @@ void StreamEmitter::emitScoreTile(const Rows &rows, Value row, int64_t height,
                                   Value key) {
   int64_t width = lanes / height;
   Value last = b.add(count, -1);
-  SmallVector<SmallVector<Value>> addresses;
+  SmallVector<SmallVector<Value>> addresses, ahead;
   for (int64_t i = 0; i < width; ++i) {
+    if (height != 1) {
+      ahead.push_back(getAddressAhead(sequence.k, rows, b.add(key, i)));
+    }
     // Past the last key, the last one again: its scores are masked.
     Value place = b.min(b.add(key, i), last);
     addresses.push_back(
@@ -135,6 +151,9 @@ void StreamEmitter::emitScoreTile(const Rows &rows, Value row, int64_t height,
     }
     for (int64_t i = 0; i < width; ++i) {
       Value loaded = b.loadRow(sequence.k.memory, addresses[i], column, length);
+      if (height != 1) {
+        prefetch(sequence.k.memory, ahead[i], column);
+      }
       for (int64_t r = 0; r < height; ++r) {
         Value &sum = sums[r * width + i];
         sum = b.multiplyAdd(queries[r], loaded, sum);
@@ -215,15 +234,18 @@ void StreamEmitter::emitSumTile(const Rows &rows, Value row, int64_t height,
   }
   Value end = b.min(b.add(group, lanes), count);
   sums = b.loop(group, end, 1, sums, [&](Value key, ValueRange carried) {
-    SmallVector<Value> next(carried), loaded;
+    SmallVector<Value> next(carried), loaded, ahead;
     SmallVector<Value> address =
         sequence.v.address(b.add(firstKey, key), rows.kvHead);
+    if (height != 1) {
+      ahead = getAddressAhead(sequence.v, rows, key);
+    }
     for (int64_t v = 0; v < vectors; ++v) {
       int64_t from = column + v * lanes;
       loaded.push_back(b.loadRow(sequence.v.memory, address, b.index(from),
                                  std::min(lanes, b.valueDepth - from)));
       if (height != 1) {
-        prefetchNextHead(sequence.v.memory, address, b.index(from));
+        prefetch(sequence.v.memory, ahead, b.index(from));
       }
     }
     for (int64_t r = 0; r < height; ++r) {
