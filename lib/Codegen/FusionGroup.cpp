@@ -33,7 +33,16 @@ static bool mayFuse(OpOperand &operand) {
          consumer.getMatchingIndexingMap(&operand).isProjectedPermutation();
 }
 
+/// Products of the same rows by equal loops, whose tiles move together.
+static bool areTwins(Contraction &a, Contraction &b) {
+  return a.op.getInputs()[a.lhs] == b.op.getInputs()[b.lhs] && a.lhs == b.lhs &&
+         a.op.getIndexingMaps() == b.op.getIndexingMaps() &&
+         a.op.getIteratorTypes() == b.op.getIteratorTypes() &&
+         a.op->getOperandTypes() == b.op->getOperandTypes();
+}
+
 void FusionGroup::addProducers(llvm::function_ref<bool(Operation *)> isDone) {
+  bool hasTwin = false;
   if (auto match = matchContraction(rootOp); succeeded(match)) {
     product = *match;
   } else if (auto match = matchConvolution(rootOp); succeeded(match)) {
@@ -48,10 +57,14 @@ void FusionGroup::addProducers(llvm::function_ref<bool(Operation *)> isDone) {
         continue;
       }
       if (auto match = matchContraction(producer); succeeded(match)) {
-        if (product || windows) {
+        bool isTwin = product && !hasTwin && areTwins(*product, *match);
+        if ((product && !isTwin) || windows) {
           continue;
         }
-        product = *match;
+        hasTwin |= isTwin;
+        if (!isTwin) {
+          product = *match;
+        }
       } else if (auto match = matchConvolution(producer); succeeded(match)) {
         if (product || windows) {
           continue;
