@@ -148,8 +148,7 @@ def write_packed(
 def _bytes_of(core: _runtime.Buffer) -> memoryview:
     """The memory of a contiguous tensor."""
     size = core.num_elements * DType(core.dtype).size_in_bytes
-    array = Buffer._wrap(core.reinterpret(DType.uint8.value, [size])).to_numpy()
-    return memoryview(array)
+    return Buffer._wrap(core.reinterpret(DType.uint8.value, [size])).to_numpy().data
 
 
 def _damaged(path: str, problem: str) -> WeightError:
