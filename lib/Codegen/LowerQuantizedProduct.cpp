@@ -69,7 +69,8 @@ private:
                  std::optional<int64_t> rows, bool mayDecode);
   void emitStreamed(QuantizedProductBuilder &b, Value first, Value count,
                     std::optional<int64_t> rows);
-  void emitDecoded(QuantizedProductBuilder &b, Value first, Value count);
+  void emitDecoded(QuantizedProductBuilder &b, Value first, Value count,
+                   std::optional<int64_t> rows);
   Value allocate(MemRefType type);
 };
 } // namespace
@@ -101,27 +102,39 @@ static FailureOr<Value> asMatrix(QuantizedProductBuilder &b, Value memory) {
   return memref::CollapseShapeOp::create(b, memory, groups).getResult();
 }
 
-/// Calls `body` with the first of each tile of rows and its height: as many of
-/// `tallest` as there are, then one tile of each smaller power of two.
+/// Calls `body` with the first of each tile of rows, its height, and whether it
+/// may have rows past the last one: tiles of `tallest` while more than half of
+/// one is left, then the smallest power of two that holds the rest.
 static void forEachTile(QuantizedProductBuilder &b, Value count,
                         std::optional<int64_t> rows, int64_t tallest,
-                        llvm::function_ref<void(Value, int64_t)> body) {
-  if (!rows || *rows >= tallest) {
-    Value whole = arith::AndIOp::create(b, count, b.index(-tallest));
-    b.loop(b.index(0), whole, tallest, [&](Value row) { body(row, tallest); });
+                        llvm::function_ref<void(Value, int64_t, bool)> body) {
+  if (rows) {
+    int64_t rest = *rows % tallest;
+    b.loop(b.index(0), b.index(*rows - rest), tallest,
+           [&](Value row) { body(row, tallest, /*isPartial=*/false); });
+    if (rest) {
+      int64_t height = llvm::PowerOf2Ceil(rest);
+      body(b.index(*rows - rest), height, height != rest);
+    }
+    return;
   }
-  for (int64_t height = tallest / 2; height >= 1; height /= 2) {
-    if (rows && !(*rows & height)) {
-      continue;
-    }
-    Value row = arith::AndIOp::create(b, count, b.index(-2 * height));
-    if (rows) {
-      body(row, height);
-      continue;
-    }
-    Value left = arith::AndIOp::create(b, count, b.index(height));
-    b.when(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, left, b.index(0)),
-           [&] { body(row, height); });
+  Value most = arith::SubIOp::create(b, count, b.index(tallest / 2));
+  most = arith::MaxSIOp::create(b, most, b.index(0));
+  b.loop(b.index(0), most, tallest,
+         [&](Value row) { body(row, tallest, /*isPartial=*/true); });
+  Value done =
+      arith::AndIOp::create(b, b.add(most, tallest - 1), b.index(-tallest));
+  Value rest = arith::SubIOp::create(b, count, done);
+  auto emitRest = [&](int64_t height, auto &self) -> void {
+    auto otherwise = [&] { self(height / 2, self); };
+    Value fits = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, rest,
+                                       b.index(height / 2));
+    b.when(
+        fits, [&] { body(done, height, /*isPartial=*/height > 2); },
+        height > 1 ? llvm::function_ref<void()>(otherwise) : nullptr);
+  };
+  if (tallest > 1) {
+    emitRest(tallest / 2, emitRest);
   }
 }
 
@@ -135,7 +148,8 @@ void LowerQuantizedProductPass::emitStreamed(QuantizedProductBuilder &b,
     Value panel =
         b.createOrFold<arith::MinUIOp>(start, b.index(panels - streams));
     int64_t tallest = b.digits == 3 ? tileRows / 2 : tileRows;
-    forEachTile(b, count, rows, tallest, [&](Value row, int64_t height) {
+    auto emit = [&](Value row, int64_t height, bool isPartial) {
+      b.rowEnd = isPartial ? b.add(first, count) : Value();
       // Sums of all panels at once only if they fit the registers.
       int64_t width = height == 1   ? streams
                       : height == 2 ? std::min<int64_t>(2, streams)
@@ -145,22 +159,25 @@ void LowerQuantizedProductPass::emitStreamed(QuantizedProductBuilder &b,
             b.createOrFold<arith::MinUIOp>(next, b.index(streams - width));
         b.emitTile(height, width, row, b.add(first, row), b.add(panel, fit));
       });
-    });
+    };
+    forEachTile(b, count, rows, tallest, emit);
   });
 }
 
 void LowerQuantizedProductPass::emitDecoded(QuantizedProductBuilder &b,
-                                            Value first, Value count) {
+                                            Value first, Value count,
+                                            std::optional<int64_t> rows) {
   int64_t panels = cast<MemRefType>(b.panels.getType()).getDimSize(0);
   auto type = MemRefType::get({b.depth, kQuantizedPanel}, b.getF32Type());
   b.parallelLoop(b.getIndexAttr(panels), 1, [&](Value panel) {
     Value numbers =
         memref::AllocOp::create(b, type, b.getI64IntegerAttr(kAlignment));
     b.dequantizePanel(panel, numbers);
-    forEachTile(
-        b, count, std::nullopt, tileRows, [&](Value row, int64_t height) {
-          b.emitNumberTile(height, numbers, row, b.add(first, row), panel);
-        });
+    auto emit = [&](Value row, int64_t height, bool isPartial) {
+      b.rowEnd = isPartial ? b.add(first, count) : Value();
+      b.emitNumberTile(height, numbers, row, b.add(first, row), panel);
+    };
+    forEachTile(b, count, rows, tileRows, emit);
   });
 }
 
@@ -174,7 +191,7 @@ void LowerQuantizedProductPass::emitBlock(QuantizedProductBuilder &b,
   };
   auto decoded = [&] {
     b.prepareRows(first, count, /*forTile=*/false);
-    emitDecoded(b, first, count);
+    emitDecoded(b, first, count, rows);
   };
   if (!mayDecode) {
     streamed();
@@ -216,7 +233,10 @@ LogicalResult LowerQuantizedProductPass::lower(LoopQuantizedProductOp op,
   int64_t block = std::min(rows.value_or(blockRows), blockRows.getValue());
   bool isOneBlock = rows && *rows <= blockRows;
   bool mayDecode = b.exact && block >= decodedRows;
-  b.allocateRows(block, /*forTile=*/!mayDecode || !isOneBlock,
+  // A tile may read rows past the last one.
+  int64_t tiles = block < tileRows ? llvm::PowerOf2Ceil(block)
+                                   : llvm::alignTo(block, tileRows);
+  b.allocateRows(tiles, /*forTile=*/!mayDecode || !isOneBlock,
                  /*forNumberTile=*/mayDecode,
                  [&](MemRefType type) { return allocate(type); });
   if (isOneBlock) {

@@ -76,6 +76,8 @@ public:
   /// [rows, k], [panel, group, byte], [rows, columns].
   mlir::Value lhs, panels, out;
   PreparedRows prepared;
+  /// The row of out before which tiles write; null if that is all of them.
+  mlir::Value rowEnd;
   int64_t depth = 0, columns = 0;
 
   int64_t groups() const { return depth / encoding.group; }

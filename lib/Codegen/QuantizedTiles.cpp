@@ -170,11 +170,20 @@ void QuantizedProductBuilder::storeColumns(ValueRange sums, Value row,
       }
     }
   };
-  if (columns % kQuantizedPanel == 0) {
-    storeAll();
+  auto store = [&] {
+    if (columns % kQuantizedPanel == 0) {
+      storeAll();
+      return;
+    }
+    Value isFull =
+        arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, panel,
+                              index(columns / kQuantizedPanel));
+    when(isFull, storeAll, storeSome);
+  };
+  if (!rowEnd) {
+    store();
     return;
   }
-  Value isFull = arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, panel,
-                                       index(columns / kQuantizedPanel));
-  when(isFull, storeAll, storeSome);
+  when(arith::CmpIOp::create(*this, arith::CmpIPredicate::ult, row, rowEnd),
+       store);
 }
