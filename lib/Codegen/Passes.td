@@ -321,7 +321,8 @@ def OutlineParallel : Pass<"kvern-outline-parallel", "::mlir::ModuleOp"> {
     Each outermost `scf.forall` of a kernel becomes a `kvern.host.parallel_for`
     and a private function `<kernel>_loop<number>`, a kernel like any other, that
     runs one task: some iterations, with at least `task-work` operations on
-    elements, as estimated from the sizes; less work than that is one task. A loop
+    elements, as estimated from the sizes; less work than 16 times that is one
+    task. A loop
     that is known to be a single task, and one within another, becomes `scf.for`.
 
     What a task computes depends on the sizes only, so results are the same bits
