@@ -88,7 +88,7 @@ static llvm::StringRef choosePipeline(const llvm::Function &function,
   if (isHost) {
     return hostPipeline;
   }
-  constexpr unsigned large = 1500;
+  constexpr unsigned large = 1000;
   bool usesVectors = llvm::any_of(
       llvm::instructions(function), [](const llvm::Instruction &instruction) {
         return instruction.getType()->isVectorTy();
