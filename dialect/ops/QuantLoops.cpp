@@ -13,6 +13,11 @@ static int64_t countPanels(int64_t rows) {
   return (rows - 1) / kQuantizedPanel + 1;
 }
 
+/// Whether `size` is `count` times `unit`, which may not be a number.
+static bool holds(int64_t size, int64_t count, int64_t unit) {
+  return size % unit == 0 && size / unit == count;
+}
+
 /// All operands tensors and a result of the type of the last, or all memrefs
 /// and no result.
 static LogicalResult verifyForm(Operation *op) {
@@ -48,7 +53,7 @@ LogicalResult LoopQuantizedProductOp::verify() {
       !panels.hasStaticShape() || out.isDynamicDim(out.getRank() - 1) ||
       out.getShape().back() < 1 ||
       panels.getDimSize(0) != countPanels(out.getShape().back()) ||
-      panels.getDimSize(1) * encoding->group != lhs.getShape().back() ||
+      !holds(lhs.getShape().back(), panels.getDimSize(1), encoding->group) ||
       panels.getDimSize(2) != kQuantizedPanel * encoding->blockBytes()) {
     return emitOpError("expected lhs, panels and out of a product with ")
            << getEncoding() << " weights, but got " << lhs << ", " << panels
@@ -69,7 +74,7 @@ LogicalResult LoopPackQuantizedOp::verify() {
   if (!encoding || !isBytes(blocks, 2) || !isBytes(out, 3) ||
       blocks.getDimSize(0) < 1 ||
       out.getDimSize(0) != countPanels(blocks.getDimSize(0)) ||
-      out.getDimSize(1) * encoding->blockBytes() != blocks.getDimSize(1) ||
+      !holds(blocks.getDimSize(1), out.getDimSize(1), encoding->blockBytes()) ||
       out.getDimSize(2) != kQuantizedPanel * encoding->blockBytes()) {
     return emitOpError("expected blocks and panels of ")
            << getEncoding() << " weights, but got " << blocks << " and " << out;
