@@ -10,12 +10,19 @@
 #include "dialect/ops/Attention.h"
 #include "lib/Codegen/RowBuilder.h"
 
+#include <limits>
+
 namespace kvern {
+
+/// Scores and their maxima are to base 2, with this factor.
+inline constexpr double kLog2E = 1.44269504088896340736;
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 /// What of the machine the lowering depends on.
 struct AttentionTarget {
   int64_t vectorBits = 256;
   int64_t vectorRegisters = 16;
+  int64_t l2Bytes = 512 * 1024;
 };
 
 /// Sizes of register tiles and of blocks, in elements.

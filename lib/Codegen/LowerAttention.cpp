@@ -4,6 +4,7 @@
 #include "lib/Codegen/Kernel.h"
 #include "lib/Codegen/LowerRope.h"
 #include "lib/Codegen/Passes.h"
+#include "lib/Codegen/Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -89,6 +90,16 @@ static void emitChunks(AttentionBuilder &b) {
       b.finishRow(sequence, ids[1], row, carried, total);
     });
   });
+}
+
+static void noteSchedule(const AttentionBuilder &b) {
+  const AttentionBlocking &blocking = b.blocking;
+  kvern::noteSchedule(b.op,
+                      "attention in blocks of " + Twine(blocking.blockRows) +
+                          " rows and " + Twine(blocking.blockKeys) +
+                          " keys, packed; up to " + Twine(blocking.fewRows) +
+                          " rows in chunks of " + Twine(blocking.chunkKeys) +
+                          " keys, streamed");
 }
 
 /// The number of rows is tested at run time if it has to be.
@@ -185,7 +196,8 @@ struct LowerAttentionPass
         emitRope(rope, builder, vectorBits);
       } else {
         AttentionBuilder b(cast<LoopAttentionOp>(op), builder,
-                           {vectorBits, vectorRegisters});
+                           {vectorBits, vectorRegisters, l2Bytes});
+        noteSchedule(b);
         if (b.op.getQOffsets()) {
           emitRagged(b);
         } else {
