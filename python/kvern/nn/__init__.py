@@ -10,13 +10,8 @@ from __future__ import annotations
 from kvern.nn.attention import MultiheadAttention
 from kvern.nn.bounds import clamp
 from kvern.nn.containers import Identity, LayerList, MissingLayer, Sequential
-from kvern.nn.convolution import (
-    Conv1D,
-    Conv2d,
-    Conv3D,
-    ConvTranspose1d,
-    WeightNormConvTranspose1d,
-)
+from kvern.nn.convolution import Conv1D, Conv2d, Conv3D
+from kvern.nn.convolution_transpose import ConvTranspose1d, WeightNormConvTranspose1d
 from kvern.nn.embedding import Embedding
 from kvern.nn.hooks import add_layer_hook, clear_hooks
 from kvern.nn.layer import Layer, Module
