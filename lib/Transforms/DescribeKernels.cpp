@@ -5,6 +5,7 @@
 #include "dialect/ops/Attention.h"
 #include "dialect/ops/Convolution.h"
 #include "dialect/ops/Packed.h"
+#include "dialect/ops/Pooling.h"
 #include "dialect/ops/Quant.h"
 #include "lib/Transforms/Passes.h"
 
@@ -59,6 +60,27 @@ static DimAttr getFlops(Operation *op) {
           places = times(places, size);
         }
         return times(times(places, filters), 2);
+      })
+      .Case([&](PackedConvOp conv) {
+        // Each result takes what lies between the panels and their columns.
+        DimAttr depth = getNumElements(
+            op->getContext(),
+            getShape(conv.getPanels()).drop_front().drop_back());
+        return times(times(results, depth), 2);
+      })
+      .Case([&](Conv2dTransposeOp conv) {
+        // Each pixel of x is multiplied by the whole filter.
+        ArrayRef<DimAttr> x = getShape(conv.getX());
+        bool last = isChannelsLast(conv.getInputLayout());
+        DimAttr pixels = x.front();
+        for (DimAttr size : last ? x.drop_front().drop_back() : x.drop_front(2)) {
+          pixels = times(pixels, size);
+        }
+        return times(times(pixels, getElements(conv.getFilter())), 2);
+      })
+      .Case<MaxPool2dOp, AvgPool2dOp>([&](auto pool) {
+        DimAttr rows = times(results, pool.getKernelSize()[0]);
+        return times(rows, pool.getKernelSize()[1]);
       })
       .Case([&](AttentionOp attention) {
         DimAttr keys = getShape(attention.getK())[1];
