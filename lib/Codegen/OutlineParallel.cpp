@@ -40,6 +40,9 @@ static constexpr int64_t kAlignment = 64;
 /// Tasks that a loop becomes, as long as each is between the least work of a
 /// task and so many times that.
 static constexpr int64_t kTasks = 64, kLarge = 16;
+/// Tasks that a loop has to be worth: with fewer, data that moves to the cache
+/// of another core costs more than it gains.
+static constexpr int64_t kLeastTasks = 16;
 
 namespace {
 /// Arithmetic on sizes that are not negative.
@@ -131,6 +134,10 @@ bool Outliner::plan() {
   allWork = b.mul(work, count);
   Value share = b.div(allWork, b.index(kTasks));
   share = b.min(b.max(share, b.index(taskWork)), b.index(most));
+  Value isLittle = b.createOrFold<arith::CmpIOp>(
+      arith::CmpIPredicate::slt, allWork, b.index(taskWork * kLeastTasks));
+  share = b.createOrFold<arith::SelectOp>(isLittle, b.max(allWork, b.index(1)),
+                                          share);
   std::optional<int64_t> knownWork = getConstantIntValue(work);
   grain = knownWork && *knownWork >= most ? b.index(1) : b.ceilDiv(share, work);
   tasks = b.ceilDiv(count, grain);

@@ -99,33 +99,62 @@ bool spin(std::chrono::steady_clock::duration limit, Done done) {
   }
 }
 
-struct Job {
-  Task task;
-  void *context;
-  int64_t tasks;
-  uint64_t floatMode;
-  int64_t workers;
-  /// The next task to run, and the next helper's number.
-  alignas(64) std::atomic<int64_t> next{0};
-  std::atomic<int64_t> worker{1};
-
-  /// Takes runs of tasks that get shorter towards the end: few threads then
-  /// meet at the counter, and neighbours in memory stay together (guided
-  /// self-scheduling, Polychronopoulos and Kuck, IEEE TC 36, 1987).
-  void run(int64_t number) {
-    constexpr int64_t kShares = 4;
-    int64_t first = next.load(std::memory_order_relaxed);
-    while (first < tasks) {
-      int64_t length =
-          std::max<int64_t>((tasks - first) / (kShares * workers), 1);
-      first = next.fetch_add(length, std::memory_order_relaxed);
-      int64_t last = std::min(first + length, tasks);
-      for (int64_t i = first; i < last; ++i) {
-        task(context, i, number);
-      }
-      first = next.load(std::memory_order_relaxed);
+/// Each thread has an equal share of neighbouring tasks, which it starts with:
+/// the next loop over the same rows finds them in its cache. Then it helps with
+/// the shares of others.
+class alignas(64) Job {
+public:
+  Job(Task task, void *context, int64_t tasks, int64_t workers)
+      : workers(workers), task(task), context(context),
+        floatMode(getFloatMode()) {
+    int64_t length = tasks / workers, longer = tasks % workers, begin = 0;
+    for (int64_t i = 0; i < workers; ++i) {
+      shares[i].next.store(begin, std::memory_order_relaxed);
+      begin += length + (i < longer);
+      shares[i].end = begin;
+      shares[i].hasOwner.store(i == 0, std::memory_order_relaxed);
     }
   }
+
+  /// Runs as the worker `preferred` or, if there is one already, another one.
+  void help(int64_t preferred) {
+    setFloatMode(floatMode);
+    for (int64_t i = 0; i < workers; ++i) {
+      int64_t number = (preferred + i) % workers;
+      if (!shares[number].hasOwner.exchange(true, std::memory_order_relaxed)) {
+        run(number);
+        return;
+      }
+    }
+  }
+
+  void run(int64_t number) {
+    for (int64_t i = 0; i < workers; ++i) {
+      Share &share = shares[(number + i) % workers];
+      int64_t next = share.next.load(std::memory_order_relaxed);
+      while (next < share.end) {
+        next = share.next.fetch_add(1, std::memory_order_relaxed);
+        if (next < share.end) {
+          task(context, next, number);
+        }
+      }
+    }
+  }
+
+  const int64_t workers;
+
+private:
+  /// Tasks [next, end). Not initialized: there is room for more than are used.
+  struct alignas(64) Share {
+    std::atomic<int64_t> next;
+    int64_t end;
+    std::atomic<bool> hasOwner;
+  };
+
+  const Task task;
+  void *const context;
+  const uint64_t floatMode;
+  Share shares[kMaxWorkers];
 };
 
 class alignas(64) Helper {
@@ -164,15 +193,15 @@ public:
     joiners.fetch_sub(1);
   }
 
-  [[noreturn]] void loop() {
+  /// `number` is the worker that it prefers to be.
+  [[noreturn]] void loop(int64_t number) {
     while (true) {
       uintptr_t offered = waitForOffer();
       if (!mailbox.compare_exchange_strong(offered, offered | kTaken)) {
         continue;
       }
       Job *job = reinterpret_cast<Job *>(offered);
-      setFloatMode(job->floatMode);
-      job->run(job->worker.fetch_add(1, std::memory_order_relaxed));
+      job->help(number);
       mailbox.store(0);
       if (joiners.load() != 0) {
         wakeAll();
@@ -240,9 +269,9 @@ public:
     return *pool;
   }
 
-  void run(Job &job, int64_t workers, bool wake) {
+  void run(Job &job, bool wake) {
     Helper *taken[kMaxWorkers];
-    int64_t count = 0, wanted = workers - 1;
+    int64_t count = 0, wanted = job.workers - 1;
     auto offer = [&](int64_t index) {
       if (helpers[index].offer(&job, wake)) {
         taken[count++] = &helpers[index];
@@ -281,7 +310,8 @@ private:
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_t thread;
     auto enter = [](void *helper) -> void * {
-      static_cast<Helper *>(helper)->loop();
+      auto *self = static_cast<Helper *>(helper);
+      self->loop(self - get().helpers + 1);
     };
     bool runs =
         pthread_create(&thread, &attributes, enter, &helpers[index]) == 0;
@@ -334,7 +364,7 @@ void parallelFor(Task task, void *context, int64_t tasks, int64_t work) {
     }
     return;
   }
-  Job job{task, context, tasks, getFloatMode(), workers};
+  Job job(task, context, tasks, workers);
   auto now = std::chrono::steady_clock::now();
   if (now - lastLoop > kHelperSpin) {
     firstLoop = now;
@@ -342,7 +372,7 @@ void parallelFor(Task task, void *context, int64_t tasks, int64_t work) {
   bool wake = work >= kWakingWork || now - firstLoop > kLongRun;
   int64_t limit = workerLimit;
   workerLimit = 1;
-  ThreadPool::get().run(job, workers, wake);
+  ThreadPool::get().run(job, wake);
   workerLimit = limit;
   lastLoop = std::chrono::steady_clock::now();
 }

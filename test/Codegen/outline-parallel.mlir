@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: kvern-opt %s -split-input-file -kvern-outline-parallel=task-work=1000 -canonicalize -cse | FileCheck %s
 
-// An iteration counts 816 operations, of which memory takes most, and tasks get 1000 to 16000. The view is
-// made anew in the function; the temporary is a block for each worker.
+// An iteration counts 816 operations, of which memory takes most, and tasks get
+// 1000 to 16000; less than 16000 are not shared. The view is made anew in the
+// function; the temporary is a block for each worker.
 // CHECK-LABEL: func.func @rows
 //  CHECK-SAME:   (%[[X:.*]]: memref<?x100xf32>, %[[N:.*]]: index)
 //       CHECK:   %[[WORK:.*]] = arith.muli %{{.*}}, %c816
 //       CHECK:   %[[SHARE:.*]] = arith.divui %[[WORK]], %c64
 //       CHECK:   %[[LEAST:.*]] = arith.maxsi %[[SHARE]], %c1000
-//       CHECK:   arith.minsi %[[LEAST]], %c16000
+//       CHECK:   %[[MOST:.*]] = arith.minsi %[[LEAST]], %c16000
+//       CHECK:   %[[LITTLE:.*]] = arith.cmpi slt, %[[WORK]], %c16000
+//       CHECK:   arith.select %[[LITTLE]], %{{.*}}, %[[MOST]]
 //       CHECK:   %[[GRAIN:.*]] = arith.divui %{{.*}}, %c816
 //       CHECK:   %[[TASKS:.*]] = arith.divui %{{.*}}, %[[GRAIN]]
 //       CHECK:   %[[WORKERS:.*]] = kvern.host.workers
