@@ -5,8 +5,9 @@
 // are never joined. Any number of threads may run loops at once: each takes
 // helpers that are idle, and does itself what no helper took, so no loop ever
 // waits for another one. Tasks are shared out evenly in their order, and what
-// one thread has not begun another one takes when it has nothing left. A loop within a task runs on the thread of the task.
-// A child of fork() starts with no helpers and gets its own when it needs them.
+// one thread has not begun another one takes when it has nothing left. A loop
+// within a task runs on the thread of the task. A child of fork() starts with no
+// helpers and gets its own when it needs them.
 #ifndef KVERN_LIB_RUNTIME_THREADPOOL_H
 #define KVERN_LIB_RUNTIME_THREADPOOL_H
 
