@@ -68,9 +68,9 @@ def lengths(seed: int) -> list[tuple[int, int]]:
 
 def check(model: Any, layout: tuple[int, int, int, int], n: int, m: int, **options: Any) -> None:
     arrays = qkv(F32, 1 + n % 2, n, m, layout[:2], layout[2:])
-    wide = [array.astype(np.float64) for array in arrays]
+    q, k, v = (array.astype(np.float64) for array in arrays)
     (got,) = run(model, arrays)
-    assert_close(got, reference(*wide, **options))
+    assert_close(got, reference(q, k, v, **options))
 
 
 @pytest.mark.parametrize(("variant", "window"), VARIANTS)
@@ -123,7 +123,8 @@ def test_offsets_out_of_order_stay_in_bounds() -> None:
     types = [cpu_tensor(F32, [rows, 2, 16]) for rows in ("t", "u", "u")]
     types += [cpu_tensor(DType.int64, ["o"])] * 2
     with Graph("ragged", input_types=types) as graph:
-        graph.output(ops.ragged_attention(*(value.tensor for value in graph.inputs)))
+        q, k, v, rows, keys = (value.tensor for value in graph.inputs)
+        graph.output(ops.ragged_attention(q, k, v, rows, keys))
     model = session().load(graph)
     arrays = [array[0] for array in qkv(F32, 1, 40, 40, (2, 2), (16, 16))]
     wild = np.array([-5, 30, 10, 2**40], np.int64)
@@ -131,8 +132,8 @@ def test_offsets_out_of_order_stay_in_bounds() -> None:
     assert np.isfinite(got).all()
     tame = np.array([3, 3, 20, 35], np.int64)
     (got,) = run(model, [*arrays, tame, tame])
-    wide = [array.astype(np.float64) for array in arrays]
-    assert_close(got, ragged_reference(*wide, tame, tame, variant="causal"))
+    q, k, v = (array.astype(np.float64) for array in arrays)
+    assert_close(got, ragged_reference(q, k, v, tame, tame, variant="causal"))
 
 
 def _refused(fn: Any, *types: Any) -> str:

@@ -137,7 +137,8 @@ def _operands(label: str, shape: list[Any], dtype: DType = F32) -> Case:
     lengths = [(2, 1, 70), (1, 40, 40), (2, 19, 150)]
     bindings = []
     for b, n, m in lengths:
-        sizes = [{"b": b, "n": n, "m": m}.get(size, size) for size in shape]
+        named = {"b": b, "n": n, "m": m}
+        sizes = [named[size] if size in named else int(size) for size in shape]
         mask = sample(dtype, sizes, -3, 3, 7)
         if dtype is F32:
             mask[mask > 2] = -np.inf
