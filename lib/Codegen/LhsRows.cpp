@@ -15,6 +15,12 @@ static constexpr int64_t kCachePeriod = 4096;
 /// Rows of a tile that may share a set.
 static constexpr int64_t kSharedSets = 4;
 
+LhsRows::LhsRows(ProductBuilder &b, int64_t rows, int64_t depth)
+    : b(b),
+      blockRows(std::min(rows, getConstantIntValue(b.rows).value_or(rows))),
+      blockDepth(
+          std::min(depth, getConstantIntValue(b.depth).value_or(depth))) {}
+
 bool LhsRows::isReadable(ProductBuilder &b) {
   Value lhs = b.product.op->getOperand(b.product.lhs);
   return getElementTypeOrSelf(lhs.getType()) == b.element;

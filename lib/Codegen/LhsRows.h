@@ -13,8 +13,7 @@ class LhsRows {
 public:
   /// Packed blocks have up to `rows` rows and `depth` elements of the summed
   /// axis, and are zero up to the next multiple of `kTileUnroll`.
-  LhsRows(ProductBuilder &b, int64_t rows, int64_t depth)
-      : b(b), blockRows(rows), blockDepth(depth) {}
+  LhsRows(ProductBuilder &b, int64_t rows, int64_t depth);
 
   /// Whether the rows of a tile can be read where they lie, and do not contend
   /// for the same places of the first cache.
