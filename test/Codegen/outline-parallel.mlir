@@ -124,3 +124,25 @@ func.func @large(%x: memref<?x8192xf32>, %n: index) attributes {kvern.kernel} {
   }
   return
 }
+
+// -----
+
+// Memory that may overlap other memory: the function is no kernel.
+// CHECK-LABEL: func.func @either
+//       CHECK: func.func private @either_loop0(
+//   CHECK-NOT:   kvern.kernel
+//       CHECK:   scf.for
+func.func @either(%x: memref<?x8192xf32>, %y: memref<?x8192xf32>, %n: index, %c: i1) attributes {kvern.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8192 = arith.constant 8192 : index
+  %z = arith.select %c, %x, %y : memref<?x8192xf32>
+  scf.forall (%i) in (%n) {
+    scf.for %j = %c0 to %c8192 step %c1 {
+      %0 = memref.load %x[%i, %j] : memref<?x8192xf32>
+      %1 = arith.addf %0, %0 : f32
+      memref.store %1, %z[%i, %j] : memref<?x8192xf32>
+    }
+  }
+  return
+}
