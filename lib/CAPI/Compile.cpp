@@ -108,15 +108,14 @@ getOptions(const kvern::CpuTarget &target, const KvernCompileOptions &options,
 }
 
 /// Runs `work` on a copy of the module and tells the caller what came of it.
-static MlirLogicalResult
-withCompiler(MlirOperation module, KvernCompileOptions options,
-             KvernCompileCallbacks callbacks,
-             llvm::function_ref<FailureOr<std::string>(kvern::Compiler &,
-                                                       Compilation &)>
-                 work) {
+static MlirLogicalResult withCompiler(
+    MlirOperation module, KvernCompileOptions options,
+    KvernCompileCallbacks callbacks,
+    llvm::function_ref<FailureOr<std::string>(kvern::Compiler &, Compilation &)>
+        work) {
   Compilation compilation(module, options);
-  kvern::Compiler compiler(
-      *compilation.module, getOptions(compilation.target, options, callbacks));
+  kvern::Compiler compiler(*compilation.module,
+                           getOptions(compilation.target, options, callbacks));
   auto tell = [&](MlirStringCallback callback, StringRef text) {
     if (callback) {
       callback(wrap(text), callbacks.userData);
@@ -139,11 +138,10 @@ withCompiler(MlirOperation module, KvernCompileOptions options,
 MlirLogicalResult kvernCompile(MlirOperation module,
                                KvernCompileOptions options,
                                KvernCompileCallbacks callbacks) {
-  return withCompiler(
-      module, options, callbacks,
-      [](kvern::Compiler &compiler, Compilation &) {
-        return compiler.compile();
-      });
+  return withCompiler(module, options, callbacks,
+                      [](kvern::Compiler &compiler, Compilation &) {
+                        return compiler.compile();
+                      });
 }
 
 MlirLogicalResult kvernPrintStage(MlirOperation module, MlirStringRef stage,

@@ -77,9 +77,9 @@ static FailureOr<func::FuncOp> exposeScratch(func::FuncOp kernel) {
         return alloc.emitOpError("has a size that the caller cannot know");
       }
     }
-    results.push_back(memref::AllocOp::create(
-        builder, alloc.getLoc(), alloc.getType(), dynamicSizes,
-        alloc.getAlignmentAttr()));
+    results.push_back(memref::AllocOp::create(builder, alloc.getLoc(),
+                                              alloc.getType(), dynamicSizes,
+                                              alloc.getAlignmentAttr()));
   }
   func::ReturnOp::create(builder, kernel.getLoc(), results);
 

@@ -88,9 +88,9 @@ private:
           object.addresses[i] == 0) {
         continue;
       }
-      auto [it, isNew] = code->globals.emplace(
-          object.elf.symbolName(i),
-          reinterpret_cast<void *>(object.addresses[i]));
+      auto [it, isNew] =
+          code->globals.emplace(object.elf.symbolName(i),
+                                reinterpret_cast<void *>(object.addresses[i]));
       if (!isNew) {
         return Status::error(ErrorKind::Artifact,
                              "damaged object code: two symbols named " +

@@ -71,10 +71,10 @@ private:
     return fits(value) ? write32(place, value) : tooFar(entry);
   }
   Status tooFar(const Elf64_Rela &entry) const {
-    return unsupported(
-        "relocation type " + std::to_string(ELF64_R_TYPE(entry.r_info)) +
-        " cannot reach " +
-        object.elf.quotedSymbolName(ELF64_R_SYM(entry.r_info)));
+    return unsupported("relocation type " +
+                       std::to_string(ELF64_R_TYPE(entry.r_info)) +
+                       " cannot reach " +
+                       object.elf.quotedSymbolName(ELF64_R_SYM(entry.r_info)));
   }
   /// Whether the place is the operand of call or jmp: then a stub may stand in
   /// for the symbol, which is wrong for data and for comparing addresses.

@@ -84,11 +84,11 @@ std::string CompileReport::toJson() const {
   }
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << llvm::json::Value(llvm::json::Object{
-      {"seconds", secondsBetween(start, Clock::now())},
-      {"stage_names", std::move(order)},
-      {"stages", std::move(stageTable)},
-      {"parts", std::move(partTable)}});
+  os << llvm::json::Value(
+      llvm::json::Object{{"seconds", secondsBetween(start, Clock::now())},
+                         {"stage_names", std::move(order)},
+                         {"stages", std::move(stageTable)},
+                         {"parts", std::move(partTable)}});
   return text;
 }
 

@@ -20,8 +20,8 @@ struct PartReport {
   /// "compiled", "memory" or "disk": where the object came from.
   std::string source = "compiled";
   uint64_t objectBytes = 0;
-  /// Seconds of processor time by pass; LLVM's three steps are `llvm-translate`, `llvm-optimize`
-  /// and `llvm-codegen`.
+  /// Seconds of processor time by pass; LLVM's three steps are
+  /// `llvm-translate`, `llvm-optimize` and `llvm-codegen`.
   llvm::MapVector<llvm::StringRef, double> passes;
 };
 

@@ -115,8 +115,8 @@ void Compiler::takeCachedKernels() {
       continue;
     }
     bool fromDisk = false;
-    kernel->compiled = KernelCache::get().lookup(
-        kernel->key, options.kernelFolder, fromDisk);
+    kernel->compiled =
+        KernelCache::get().lookup(kernel->key, options.kernelFolder, fromDisk);
     if (!kernel->compiled) {
       continue;
     }
@@ -139,8 +139,8 @@ void Compiler::noteSchedules() {
           kernel->module.lookupSymbol<func::FuncOp>(kernel->baseName));
     }
     for (const std::string &name : kernel->names) {
-      schedules.push_back(builder.getNamedAttr(
-          name, builder.getStringAttr(kernel->schedule)));
+      schedules.push_back(
+          builder.getNamedAttr(name, builder.getStringAttr(kernel->schedule)));
     }
   }
   module->setAttr("kvern.schedules", builder.getDictionaryAttr(schedules));
@@ -185,8 +185,7 @@ static void sortBySize(ModuleOp module) {
     part.walk([&](Operation *) { ++size; });
     parts.emplace_back(size, part);
   }
-  llvm::stable_sort(parts,
-                    [](auto &a, auto &b) { return a.first > b.first; });
+  llvm::stable_sort(parts, [](auto &a, auto &b) { return a.first > b.first; });
   for (auto &[size, part] : parts) {
     part->moveBefore(module.getBody(), module.getBody()->end());
   }

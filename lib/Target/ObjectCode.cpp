@@ -89,10 +89,10 @@ static llvm::StringRef choosePipeline(const llvm::Function &function,
     return hostPipeline;
   }
   constexpr unsigned large = 1000;
-  bool usesVectors = llvm::any_of(
-      llvm::instructions(function), [](const llvm::Instruction &instruction) {
-        return instruction.getType()->isVectorTy();
-      });
+  bool usesVectors = llvm::any_of(llvm::instructions(function),
+                                  [](const llvm::Instruction &instruction) {
+                                    return instruction.getType()->isVectorTy();
+                                  });
   return usesVectors && function.getInstructionCount() > large ? largePipeline
                                                                : smallPipeline;
 }

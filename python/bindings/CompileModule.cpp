@@ -96,10 +96,10 @@ void kvern::python::populateCompile(nb::module_ &m) {
         MlirLogicalResult result;
         {
           nb::gil_scoped_release release;
-          result = kvernCompile(module,
-                                getOptions(cpu, features, version, build,
-                                           kernelFolder, useCache),
-                                getCallbacks(outcome));
+          result = kvernCompile(
+              module,
+              getOptions(cpu, features, version, build, kernelFolder, useCache),
+              getCallbacks(outcome));
         }
         check(result, outcome);
         return nb::make_tuple(

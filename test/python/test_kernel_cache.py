@@ -62,7 +62,9 @@ def test_a_second_graph_compiles_only_what_is_new(folder: Path):
     assert sources(first) == {"kernel_softmax": "compiled"}
     _, second = compile(graph_of(softmax_and_sum))
     assert sources(second)["kernel_softmax"] == "memory"
-    assert [name for name, source in sources(second).items() if source == "compiled"] == ["kernel_sum"]
+    assert [name for name, source in sources(second).items() if source == "compiled"] == [
+        "kernel_sum"
+    ]
     assert second.num_cached_kernels == 1
 
     bindings().ext.clear_kernels()
@@ -261,7 +263,14 @@ def test_report_of_a_warm_load(folder: Path):
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("", 2 << 30), ("1000", 1000), ("3K", 3072), ("5M", 5 << 20), ("2GiB", 2 << 30), ("1 tb", 1 << 40)],
+    [
+        ("", 2 << 30),
+        ("1000", 1000),
+        ("3K", 3072),
+        ("5M", 5 << 20),
+        ("2GiB", 2 << 30),
+        ("1 tb", 1 << 40),
+    ],
 )
 def test_cache_size(text: str, size: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("KVERN_CACHE_SIZE", text)

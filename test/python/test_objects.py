@@ -106,7 +106,9 @@ def test_checksum_of_the_test_is_that_of_the_file():
 
 def test_symbols_that_are_missing_or_twice():
     with pytest.raises(ArtifactError, match="no symbol named 'counter', 'thrice', 'twice'"):
-        _runtime.Executable.from_bytes(write(HOST, "extern int64_t thrice(int64_t); int64_t f(void) { return thrice(1); }"))
+        _runtime.Executable.from_bytes(
+            write(HOST, "extern int64_t thrice(int64_t); int64_t f(void) { return thrice(1); }")
+        )
     with pytest.raises(ArtifactError, match="two symbols named 'thrice'"):
         _runtime.Executable.from_bytes(write(HOST, KERNEL, OTHER, OTHER))
     with pytest.raises(ArtifactError, match="no code in it"):

@@ -47,9 +47,7 @@ def split_modules(text: str) -> dict[str, str]:
     mlir = bindings()
     with mlir.context, mlir.ir.Location.unknown():
         module = mlir.ir.Module.parse(text)
-        return {
-            part.attributes["sym_name"].value: str(part) for part in module.body.operations
-        }
+        return {part.attributes["sym_name"].value: str(part) for part in module.body.operations}
 
 
 @pytest.mark.parametrize("last", ["loops", "target"])

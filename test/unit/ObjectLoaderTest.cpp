@@ -64,8 +64,7 @@ TEST(objectRuns) {
 
 TEST(objectNamesWhatIsMissing) {
   std::string bytes = readFile(arguments()[0]);
-  Status status =
-      LoadedCode::load({bytes}, resolveNothing).status();
+  Status status = LoadedCode::load({bytes}, resolveNothing).status();
   CHECK_ERROR(status, "no symbol named");
   CHECK_ERROR(status, "'memcpy'");
   CHECK_ERROR(status, "'expf'");

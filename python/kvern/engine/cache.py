@@ -6,7 +6,7 @@ turns the cache off. Entries are written under another name and renamed, so that
 that cannot be opened counts as absent and is written again.
 
 The cache holds about `$KVERN_CACHE_SIZE` bytes (`500M`, `4G`; 2 GiB by default): when an entry is added, and at most
-once a minute, those used longest ago are removed. An entry that a process has open stays usable when another removes it.
+once a minute, those used longest ago are removed. An entry that a process has open stays usable when it is removed.
 """
 
 from __future__ import annotations

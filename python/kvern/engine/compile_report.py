@@ -76,9 +76,9 @@ class CompileReport:
         """The stages, and the parts and passes that took longest."""
         if self.is_cached:
             return f"loaded from the artifact cache in {self.seconds:.3f} s"
-        kernels = self.kernels
+        kernels = f"{len(self.kernels)} kernels, {self.num_cached_kernels} of them from the cache"
         lines = [
-            f"compiled in {self.seconds:.3f} s: {len(kernels)} kernels, {self.num_cached_kernels} of them from the cache",
+            f"compiled in {self.seconds:.3f} s: {kernels}",
             "",
             "stage             s",
             *(f"{name:<14}{seconds:>8.3f}" for name, seconds in self.stages.items()),

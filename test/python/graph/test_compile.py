@@ -61,7 +61,7 @@ def test_failure_of_one_kernel_names_only_it(monkeypatch: pytest.MonkeyPatch) ->
         raise RuntimeError("model.py:3: error: no", kernel)
 
     monkeypatch.setattr(_compile.bindings().ext, "compile", fail)
-    with pytest.raises(CompileError, match="^model.py:3: error: no\n") as caught:
+    with pytest.raises(CompileError, match=r"^model\.py:3: error: no\n") as caught:
         _compile.compile_graph_module(graph())
     found = re.search(r"kvern-opt --kvern-kernels-to-target (\S+\.mlir)$", str(caught.value))
     assert found is not None
