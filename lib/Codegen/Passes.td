@@ -59,16 +59,18 @@ def TileAndFuse : Pass<"kvern-tile-and-fuse", "::mlir::func::FuncOp"> {
       about the same number of rows. With few rows, which a run-time test finds
       out if it has to, blocks are as wide as makes them worth starting. The
       summed axis stays whole, and packed operands are cut between panels. What
-      computes the product's inputs runs before.
+      computes the product's inputs runs before. A second product of the same rows
+      that meets the first runs by the same tiles.
     - Reductions, softmax, norms: the axes that are reduced stay whole, the last
       axis runs by `strip` if it is none of them, all others one by one.
     - Elementwise ops that could not become one op: rows by strips.
 
-    A value that is also read outside of the nest is given out by it.
+    A value that is also read outside of the nest is given out by it; what has
+    several results is computed once a tile.
 
     Precondition: tensors, destination style. Guarantee: results unchanged; an op
     that has nothing to share a loop with is left as it is.
-    Example: `test/Codegen/tile-and-fuse.mlir`.
+    Examples: `test/Codegen/tile-and-fuse.mlir`, `tile-and-fuse-twins.mlir`.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "256",
@@ -303,7 +305,7 @@ def LowerLinalg : Pass<"kvern-lower-linalg", "::mlir::func::FuncOp"> {
     loops over elements; so is everything for `vector-bits=0`.
 
     Guarantee: no linalg op on buffers is left.
-    Example: `test/Codegen/lower-linalg.mlir`.
+    Examples: `test/Codegen/lower-linalg.mlir`, `lower-linalg-vectors.mlir`.
   }];
   let options = [
     Option<"vectorBits", "vector-bits", "int64_t", "256",

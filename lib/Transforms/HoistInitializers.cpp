@@ -141,9 +141,10 @@ func::FuncOp HoistInitializers::getKernel(CallOp call) {
   if (PackOp pack = getLonePack(kernel)) {
     return getPackKernel(kernel, pack);
   }
-  // Its sizes must follow from those of its operands.
-  return kernel.getArgumentTypes() == call->getOperandTypes() ? kernel
-                                                              : func::FuncOp();
+  // Its sizes must follow from those of its operands, and be known at load.
+  bool isSized = kernel.getArgumentTypes() == call->getOperandTypes() &&
+                 (!call.getDimsAttr() || call.getDimsAttr().empty());
+  return isSized ? kernel : func::FuncOp();
 }
 
 func::FuncOp HoistInitializers::getInitializer(func::FuncOp kernel,
@@ -160,6 +161,10 @@ func::FuncOp HoistInitializers::getInitializer(func::FuncOp kernel,
                                      kernel.getFunctionType());
   initializer->setAttr(initializerAttrName,
                        builder.getStringAttr(getFingerprint(kernel)));
+  // Each panel is made of rows of its own.
+  if (PackOp pack = getLonePack(kernel); pack && pack.getTransposed()) {
+    initializer->setAttr(rowsAttrName, pack.getPanelAttr());
+  }
   Block *body = initializer.addEntryBlock();
   builder.setInsertionPointToStart(body);
   SmallVector<NamedAttribute> dims;
