@@ -14,6 +14,9 @@ namespace kvern {
 /// The attribute of a function that is an initializer: a text that is the same
 /// for initializers that do the same, in whatever module.
 inline constexpr llvm::StringLiteral initializerAttrName = "kvern.initializer";
+/// The attribute of an initializer of one operand that makes each block of its
+/// result's first axis of that many rows of the operand, and of nothing else.
+inline constexpr llvm::StringLiteral rowsAttrName = "kvern.rows";
 
 } // namespace kvern
 

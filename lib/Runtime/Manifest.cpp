@@ -64,6 +64,7 @@ template <typename Archive> void visit(Archive &archive, StepSpec &step) {
 template <typename Archive> void visit(Archive &archive, ProgramSpec &program) {
   archive.field(program.name);
   archive.field(program.fingerprint);
+  archive.field(program.rowsPerBlock);
   archive.field(program.entrySymbol);
   archive.field(program.workspaceSymbol);
   archive.field(program.symbols);
@@ -279,7 +280,11 @@ Status validateDerived(const Manifest &manifest, size_t index) {
   const ProgramSpec &initializer = manifest.initializers[weight.initializer];
   if (initializer.outputs.size() != 1 || !initializer.weights.empty() ||
       initializer.inputs.size() != weight.inputs.size() ||
-      initializer.outputs[0].dtype != weight.dtype) {
+      initializer.outputs[0].dtype != weight.dtype ||
+      initializer.rowsPerBlock < 0 ||
+      (initializer.rowsPerBlock != 0 &&
+       (weight.inputs.size() != 1 || weight.inputs[0].shape.empty() ||
+        weight.shape.empty()))) {
     return damaged("inputs and outputs of " + where);
   }
   for (size_t i = 0; i < weight.inputs.size(); ++i) {

@@ -92,6 +92,10 @@ struct ProgramSpec {
   std::string name;
   /// Of an initializer: equal for those that do the same, in all executables.
   std::string fingerprint;
+  /// Of an initializer of one input: it makes each block of the output's first
+  /// axis of that many rows of the input, and of nothing else, so that it may
+  /// run on parts. 0 for others.
+  int64_t rowsPerBlock = 0;
   std::string entrySymbol;
   /// The function `int64_t (KvernFrame *)` that computes the bytes of the arena
   /// from the symbols alone; empty when there is no arena.

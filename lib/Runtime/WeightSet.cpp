@@ -193,7 +193,14 @@ Status WeightBinder::derive(size_t index) {
   for (const WeightInput &input : specs[index].inputs) {
     inputs.push_back(data[input.weight].data);
   }
-  Result<Memory::Ref> result = runInitializer(*executable, index, inputs);
+  Result<Memory::Ref> result = runInitializer(
+      *executable, index, inputs, [&](const void *part, uint64_t size) {
+        const size_t source = specs[index].inputs[0].weight;
+        if (specs[source].isExternal() && !isRead[source] &&
+            readers[source] == 1) {
+          forgetFilePages(part, size);
+        }
+      });
   if (!result.ok()) {
     return Status::error(result.status().kind(),
                          "weight '" + origin(index) +

@@ -166,6 +166,9 @@ static runtime::ProgramSpec getProgram(LLVM::LLVMFuncOp function,
   runtime::ProgramSpec program;
   program.name = getText(attrs, "name");
   program.fingerprint = getText(attrs, "initializer");
+  if (auto rows = attrs.getAs<IntegerAttr>("rows")) {
+    program.rowsPerBlock = rows.getInt();
+  }
   program.entrySymbol = function.getSymName().str();
   if (auto workspace =
           function->getAttrOfType<FlatSymbolRefAttr>("kvern.workspace")) {

@@ -231,3 +231,50 @@ def test_content_hashes() -> None:
         _runtime.content_hash(Buffer.from_dlpack(np.zeros(n, np.uint8))._core) for n in range(200)
     ]
     assert len(set(zeros)) == 200
+
+
+def test_large_weights_are_read_in_parts() -> None:
+    source = """
+/* pairs of rows, side by side: [n, 1048576] -> [(n + 1) / 2, 2097152], zero where there is none */
+int32_t pairs(struct KvernFrame *f) {
+  int64_t n = f->symbols[0], dims[2] = {(n + 1) / 2, 2097152};
+  const float *x = f->inputs[0];
+  float *y = kvern_rt_output(f, 0, 2, dims);
+  for (int64_t i = 0; i < dims[0] * dims[1]; ++i) y[i] = i < n * 1048576 ? x[i] : -n;
+  return 0;
+}
+int32_t get(struct KvernFrame *f) {
+  int64_t n = 10 * 2097152;
+  const float *w = f->weights[0];
+  float *y = kvern_rt_output(f, 0, 1, &n);
+  for (int64_t i = 0; i < n; ++i) y[i] = w[i];
+  return 0;
+}
+"""
+    pairs = native.program(
+        "pairs",
+        symbols=["n"],
+        inputs=[tensor("x", "n", 1 << 20)],
+        outputs=[
+            tensor("y", {"text": "", "terms": [(1, 0), (0, 1), (2, 0), (0, 2), (4, 0)]}, 1 << 21)
+        ],
+        fingerprint="pairs",
+        rows_per_block=2,
+    )
+    weights = [
+        {**weight("a"), "shape": [19, 1 << 20]},
+        {
+            **derived("d", 0, 0),
+            "shape": [10, 1 << 21],
+            "inputs": [(0, [19, 1 << 20])],
+        },
+    ]
+    program = native.program("get", weights=[1], outputs=[tensor("y", 10 << 21)])
+    data = native.executable(source, program, weights=weights, initializers=[pairs])
+    a = np.random.default_rng(0).standard_normal((19, 1 << 20), dtype=np.float32)
+    bound = _runtime.bind_weights(_runtime.Executable.from_bytes(data), {"a": core(a)})
+    [output] = _runtime.Model.create(bound, "get").execute([])
+    got = Buffer._wrap(output).to_numpy().reshape(20, 1 << 20)
+    assert np.array_equal(got[:19], a)
+    # The last part has 3 rows of 19, after two of 8.
+    assert np.all(got[19] == -3)

@@ -497,10 +497,12 @@ DictionaryAttr ProgramBuilder::getManifest() {
     return attrs.getTypeArrayAttr(llvm::to_vector(range));
   };
   auto initializer = graph->getAttrOfType<StringAttr>(initializerAttrName);
+  auto rows = graph->getAttrOfType<IntegerAttr>(rowsAttrName);
   return attrs.getDictionaryAttr(
       {attrs.getNamedAttr("name", graph.getSymNameAttr()),
        attrs.getNamedAttr("initializer",
                           initializer ? initializer : attrs.getStringAttr("")),
+       attrs.getNamedAttr("rows", rows ? rows : attrs.getI64IntegerAttr(0)),
        attrs.getNamedAttr("symbols", attrs.getArrayAttr(symbols)),
        attrs.getNamedAttr("num_input_symbols",
                           attrs.getI64IntegerAttr(numInputSymbols)),

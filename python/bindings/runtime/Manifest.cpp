@@ -104,6 +104,7 @@ nb::dict toPython(const ProgramSpec &program) {
   nb::dict dict;
   dict["name"] = program.name;
   dict["fingerprint"] = program.fingerprint;
+  dict["rows_per_block"] = program.rowsPerBlock;
   dict["entry_symbol"] = program.entrySymbol;
   dict["workspace_symbol"] = program.workspaceSymbol;
   dict["symbols"] = program.symbols;
@@ -163,6 +164,7 @@ ProgramSpec programFromPython(const nb::dict &dict) {
   ProgramSpec program;
   program.name = nb::cast<std::string>(dict["name"]);
   program.fingerprint = get<std::string>(dict, "fingerprint", "");
+  program.rowsPerBlock = get<int64_t>(dict, "rows_per_block", 0);
   program.entrySymbol = get<std::string>(dict, "entry_symbol", program.name);
   program.workspaceSymbol = get<std::string>(dict, "workspace_symbol", "");
   program.symbols = get<std::vector<std::string>>(dict, "symbols", {});
