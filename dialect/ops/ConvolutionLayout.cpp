@@ -89,6 +89,7 @@ struct SinkPermute : OpInterfaceRewritePattern<FusionOpInterface> {
     }
     auto type = cast<kvern::TensorType>(op->getResult(0).getType());
     int64_t rank = type.getRank();
+    // Null for what is still to be permuted.
     SmallVector<Value> operands;
     kvern::TensorType inner;
     for (Value operand : op->getOperands()) {
@@ -98,8 +99,9 @@ struct SinkPermute : OpInterfaceRewritePattern<FusionOpInterface> {
           permute.getPermutation() == ArrayRef(getChannelsToFront(rank))) {
         inner = cast<kvern::TensorType>(permute.getX().getType());
         operands.push_back(permute.getX());
-      } else if (isPerChannel(shape, rank)) {
-        operands.push_back(operand);
+      } else if (isPerChannel(shape, rank) ||
+                 (shape == type.getShape() && isPermutedAnyway(operand))) {
+        operands.push_back({});
       } else {
         return rewriter.notifyMatchFailure(op, "an operand is not permuted");
       }
@@ -109,7 +111,7 @@ struct SinkPermute : OpInterfaceRewritePattern<FusionOpInterface> {
     }
     IRMapping mapping;
     for (auto [operand, replacement] : llvm::zip(op->getOperands(), operands)) {
-      if (operand == replacement) {
+      if (!replacement) {
         replacement = putLast(rewriter, operand, rank);
       }
       mapping.map(operand, replacement);
@@ -139,11 +141,25 @@ private:
     return true;
   }
 
+  /// Whether a convolution reads the operand with its channels last.
+  static bool isPermutedAnyway(Value operand) {
+    int64_t rank = cast<kvern::TensorType>(operand.getType()).getRank();
+    return rank >= 4 && llvm::any_of(operand.getUsers(), [&](Operation *user) {
+             auto permute = dyn_cast<PermuteOp>(user);
+             return permute && permute.getPermutation() ==
+                                   ArrayRef(getChannelsToEnd(rank));
+           });
+  }
+
   /// The operand with its channels along the last axis.
   static Value putLast(PatternRewriter &rewriter, Value operand, int64_t rank) {
     auto shape = cast<kvern::TensorType>(operand.getType()).getShape();
     if (shape.empty()) {
       return operand;
+    }
+    if (!isPerChannel(shape, rank)) {
+      return PermuteOp::create(rewriter, operand.getLoc(), operand,
+                               getChannelsToEnd(rank));
     }
     int64_t channel = getChannelAxis(shape, rank);
     DimAttr size = channel < 0 ? DimAttr::getStatic(rewriter.getContext(), 1)

@@ -70,3 +70,16 @@ func.func @elementwise(%x: !kvern.tensor<[n, 8, h, w], f32, cpu:0>, %f: !kvern.t
   %4 = kvern.add %3, %2 : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[n, 8, h, w], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
   return %4 : !kvern.tensor<[n, 8, h, w], f32, cpu:0>
 }
+
+// An operand that a convolution reads with channels last is no obstacle.
+// CHECK-LABEL: func.func @residual
+func.func @residual(%x: !kvern.tensor<[n, 8, h, w], f32, cpu:0>, %f: !kvern.tensor<[8, 8, 3, 3], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0> {
+  // CHECK: %[[Y:.*]] = kvern.conv2d
+  // CHECK: %[[X:.*]] = kvern.permute %arg0 {permutation = array<i64: 0, 2, 3, 1>}
+  // CHECK-NEXT: %[[A:.*]] = kvern.add %[[Y]], %[[X]]
+  // CHECK-NEXT: %[[P:.*]] = kvern.permute %[[A]]
+  // CHECK-NEXT: return %[[P]]
+  %0 = kvern.conv2d %x, %f {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, paddings = array<i64: 1, 1, 1, 1>, input_layout = "NCHW", filter_layout = "FCRS"} : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[8, 8, 3, 3], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  %1 = kvern.add %0, %x : (!kvern.tensor<[n, 8, h, w], f32, cpu:0>, !kvern.tensor<[n, 8, h, w], f32, cpu:0>) -> !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+  return %1 : !kvern.tensor<[n, 8, h, w], f32, cpu:0>
+}

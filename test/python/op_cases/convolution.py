@@ -183,12 +183,12 @@ def _network() -> Case:
     }
 
     def stage(x: Any, w: Any, s: Any) -> Any:
-        y = ops.relu(ops.conv2d(x, w, **options) * s)
+        y = ops.relu(ops.conv2d(x, w, **options) * s) + x
         return ops.relu(ops.conv2d(y, w, **options) + y)
 
     def oracle(x: Any, w: Any, s: Any) -> Any:
         x, w = _torch(x), _torch(w)
-        y = functional.relu(functional.conv2d(x, w, padding=1) * _torch(s))
+        y = functional.relu(functional.conv2d(x, w, padding=1) * _torch(s)) + x
         return functional.relu(functional.conv2d(y, w, padding=1) + y).numpy()
 
     filter, scale = sample(F32, (6, 6, 3, 3), -0.3, 0.3), sample(F32, (6, 1, 1), 0.5, 1)
