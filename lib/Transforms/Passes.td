@@ -78,9 +78,10 @@ def HoistInitializers : Pass<"kvern-hoist-initializers", "::mlir::ModuleOp"> {
     A call of a kernel of one result whose operands are weights, large constants,
     views of them, or derived weights, becomes a `kvern.derived_weight`, unless
     its result would take much more memory than what it is made of. The
-    initializer is a public function with the attribute `kvern.initializer`. All
-    packs of one element type and layout share one kernel. Kernels that nobody
-    calls any more are removed.
+    initializer is a public function with the attribute `kvern.initializer`; with
+    `kvern.rows` it may run on parts of a large weight. All packs of one element
+    type and layout share one kernel. Kernels that nobody calls any more are
+    removed.
 
     Precondition: `kvern-form-kernels` has run. Example:
     test/Transforms/hoist-initializers.mlir.

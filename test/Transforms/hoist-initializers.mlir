@@ -32,7 +32,7 @@ func.func @large() -> !kvern.tensor<[4096, 4096], f32, cpu:0> {
   return %0 : !kvern.tensor<[4096, 4096], f32, cpu:0>
 }
 
-// CHECK: func.func @[[PACK]](%{{.+}}: !kvern.tensor<[d0, d1], f32, cpu:0>) -> !kvern.tensor<[(d0 + 15) floordiv 16, d1, 16], f32, cpu:0> attributes {kvern.initializer = "{{[0-9a-f]+}}"}
+// CHECK: func.func @[[PACK]](%{{.+}}: !kvern.tensor<[d0, d1], f32, cpu:0>) -> !kvern.tensor<[(d0 + 15) floordiv 16, d1, 16], f32, cpu:0> attributes {kvern.initializer = "{{[0-9a-f]+}}", kvern.rows = 16 : i64}
 // CHECK-NEXT: kvern.call @[[KERNEL:.+]](%{{.+}}) {dims = {d0 = #kvern.dim<d0>, d1 = #kvern.dim<d1>}}
 // CHECK: func.func private @[[KERNEL]]
 // CHECK: func.func @[[CAST]]
