@@ -51,22 +51,32 @@ static LogicalResult checkActivations(InferError error, StringRef name) {
   return success();
 }
 
-/// The number of elements that a row of blocks holds.
+std::optional<BlockSize> BlockSize::parse(StringRef name) {
+  if (name == "q4_k") {
+    return BlockSize{256, 144};
+  }
+  if (name == "q6_k") {
+    return BlockSize{256, 210};
+  }
+  auto encoding = BlockEncoding::parse(name);
+  if (!encoding) {
+    return std::nullopt;
+  }
+  return BlockSize{encoding->group, encoding->blockBytes()};
+}
+
+/// The number of elements that a row of blocks holds; `name` is an encoding.
 static FailureOr<int64_t>
 countElements(InferError error, ArrayRef<DimAttr> blocks, StringRef name) {
-  FailureOr<BlockEncoding> encoding = parseEncoding(error, name);
-  if (failed(encoding)) {
-    return failure();
-  }
-  int64_t bytes = encoding->blockBytes();
+  BlockSize block = *BlockSize::parse(name);
   std::optional<int64_t> size = blocks.back().getStaticValue();
   // encoding_c2
-  if (!size || *size % bytes != 0) {
+  if (!size || *size % block.bytes != 0) {
     return error("expected the last size of blocks ", toString(blocks),
                  " to be a number divisible by the bytes of a block of ", name,
-                 " (", bytes, "), but got ", blocks.back().str());
+                 " (", block.bytes, "), but got ", blocks.back().str());
   }
-  return *size / bytes * encoding->group;
+  return *size / block.bytes * block.elements;
 }
 
 static bool isActivation(Type type) {
@@ -93,6 +103,9 @@ LogicalResult QuantizedMatmulOp::inferReturnTypes(
   // quantized_matmul_c2
   if (blocks.size() != 2) {
     return error("expected blocks of rank 2, but got ", toString(blocks));
+  }
+  if (failed(parseEncoding(error, adaptor.getEncoding()))) {
+    return failure();
   }
   FailureOr<int64_t> elements =
       countElements(error, blocks, adaptor.getEncoding());
@@ -126,6 +139,10 @@ LogicalResult DequantizeOp::inferReturnTypes(MLIRContext *context,
   if (blocks.getRank() == 0) {
     return error("expected blocks of rank 1 or more, but got a scalar");
   }
+  StringRef name = adaptor.getEncoding();
+  if (!BlockSize::parse(name) && failed(parseEncoding(error, name))) {
+    return failure();
+  }
   FailureOr<int64_t> elements =
       countElements(error, blocks.getShape(), adaptor.getEncoding());
   if (failed(elements)) {
@@ -154,7 +171,8 @@ LogicalResult PackQuantizedOp::inferReturnTypes(
                  "got ",
                  toString(shape));
   }
-  if (failed(countElements(error, shape, adaptor.getEncoding()))) {
+  if (failed(parseEncoding(error, adaptor.getEncoding())) ||
+      failed(countElements(error, shape, adaptor.getEncoding()))) {
     return failure();
   }
   BlockEncoding encoding = *BlockEncoding::parse(adaptor.getEncoding());

@@ -33,6 +33,14 @@ struct BlockEncoding {
   int64_t zero() const { return hasMinimum ? 0 : bits == 8 ? 128 : 8; }
 };
 
+/// A block of an encoding that can be turned to numbers: those above, and
+/// `q4_k` and `q6_k` of GGUF.
+struct BlockSize {
+  int64_t elements, bytes;
+
+  static std::optional<BlockSize> parse(llvm::StringRef name);
+};
+
 /// Rows of weights whose blocks lie side by side after `kvern.pack_quantized`.
 inline constexpr int64_t kQuantizedPanel = 16;
 

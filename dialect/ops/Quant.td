@@ -90,6 +90,9 @@ def Kvern_DequantizeOp : Kvern_ComputeOp<"dequantize", "Movement"> {
 
   }] # Kvern_Encoding # [{
 
+    Besides, `q4_k` and `q6_k` of GGUF, with blocks of 256 elements in groups that
+    have scales of their own.
+
     Constraints:
 
     - dequantize_c1: `blocks` has rank 1 or more

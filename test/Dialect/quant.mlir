@@ -36,3 +36,10 @@ func.func @packed_in_a_kernel(%w: tensor<17x40xi8>, %p: tensor<2x2x320xi8>) -> t
   %0 = kvern.loop.pack_quantized %w, %p {encoding = "q4_1"} : (tensor<17x40xi8>, tensor<2x2x320xi8>) -> tensor<2x2x320xi8>
   return %0 : tensor<2x2x320xi8>
 }
+
+// CHECK-LABEL: func.func @large_blocks
+// CHECK: kvern.dequantize %{{.*}} {encoding = "q6_k"} : (!kvern.tensor<[n, 420], ui8, cpu:0>) -> !kvern.tensor<[n, 512], f32, cpu:0>
+func.func @large_blocks(%w: !kvern.tensor<[n, 420], ui8, cpu:0>) -> !kvern.tensor<[n, 512], f32, cpu:0> {
+  %0 = kvern.dequantize %w {encoding = "q6_k"} : (!kvern.tensor<[n, 420], ui8, cpu:0>) -> !kvern.tensor<[n, 512], f32, cpu:0>
+  return %0 : !kvern.tensor<[n, 512], f32, cpu:0>
+}

@@ -4,6 +4,7 @@
 #include "dialect/ops/Quant.h"
 #include "lib/Conversion/KvernToLinalg/Generic.h"
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
+#include "lib/Conversion/KvernToLinalg/QuantBlocks.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -12,84 +13,6 @@ using namespace mlir;
 using namespace kvern;
 
 using utils::IteratorType;
-
-/// A byte of a row of blocks, by its place in the row.
-using ByteReader = llvm::function_ref<Value(Value place)>;
-
-static Value constant(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantIndexOp::create(b, value);
-}
-
-static Value divide(ImplicitLocOpBuilder &b, Value x, int64_t y) {
-  return arith::DivUIOp::create(b, x, constant(b, y));
-}
-
-static Value remainder(ImplicitLocOpBuilder &b, Value x, int64_t y) {
-  return arith::RemUIOp::create(b, x, constant(b, y));
-}
-
-/// x * scale + shift
-static Value scaled(ImplicitLocOpBuilder &b, Value x, int64_t scale,
-                    int64_t shift) {
-  Value product = arith::MulIOp::create(b, x, constant(b, scale));
-  return arith::AddIOp::create(b, product, constant(b, shift));
-}
-
-/// The f16 that starts at `place`, as f32.
-static Value readHalf(ImplicitLocOpBuilder &b, ByteReader read, Value place) {
-  Type word = b.getI16Type();
-  Value low = arith::ExtUIOp::create(b, word, read(place));
-  Value high = arith::ExtUIOp::create(b, word, read(scaled(b, place, 1, 1)));
-  Value eight = arith::ConstantOp::create(b, b.getI16IntegerAttr(8));
-  Value bits = arith::OrIOp::create(
-      b, low, arith::ShLIOp::create(b, high, eight).getResult());
-  Value half = arith::BitcastOp::create(b, b.getF16Type(), bits);
-  return arith::ExtFOp::create(b, b.getF32Type(), half);
-}
-
-/// Element `k` of a row of blocks: d * (q - zero) + m.
-static Value readElement(ImplicitLocOpBuilder &b, const BlockEncoding &encoding,
-                         ByteReader read, Value k) {
-  int64_t header = encoding.headerBytes();
-  Value start =
-      scaled(b, divide(b, k, encoding.group), encoding.blockBytes(), 0);
-  Value inGroup = remainder(b, k, encoding.group);
-  auto readBits = [&](Value place) -> Value {
-    Value sum = arith::AddIOp::create(b, start, place);
-    return read(scaled(b, sum, 1, header));
-  };
-  Value q;
-  if (encoding.bits == 8) {
-    Value byte = readBits(inGroup);
-    q = encoding.hasMinimum
-            ? arith::ExtUIOp::create(b, b.getI32Type(), byte).getResult()
-            : arith::ExtSIOp::create(b, b.getI32Type(), byte).getResult();
-  } else {
-    int64_t half = encoding.group / 2;
-    Value byte = readBits(remainder(b, inGroup, half));
-    Value isHigh = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, inGroup,
-                                         constant(b, half));
-    auto number = [&](int8_t value) -> Value {
-      return arith::ConstantOp::create(b, b.getI8IntegerAttr(value));
-    };
-    Value high = arith::ShRUIOp::create(b, byte, number(4));
-    Value low = arith::AndIOp::create(b, byte, number(15));
-    Value bits = arith::SelectOp::create(b, isHigh, high, low);
-    q = arith::ExtUIOp::create(b, b.getI32Type(), bits);
-    if (int64_t zero = encoding.zero()) {
-      q = arith::SubIOp::create(
-          b, q,
-          arith::ConstantOp::create(b, b.getI32IntegerAttr(zero)).getResult());
-    }
-  }
-  Value value = arith::SIToFPOp::create(b, b.getF32Type(), q);
-  value = arith::MulFOp::create(b, value, readHalf(b, read, start));
-  if (encoding.hasMinimum) {
-    Value minimum = readHalf(b, read, scaled(b, start, 1, 2));
-    value = arith::AddFOp::create(b, value, minimum);
-  }
-  return value;
-}
 
 /// The elements of `blocks`, as f32 of sizes `shape`.
 static Value dequantize(LoopBuilder &loops, Value blocks,
@@ -107,7 +30,7 @@ static Value dequantize(LoopBuilder &loops, Value blocks,
           all.push_back(place);
           return tensor::ExtractOp::create(b, blocks, all);
         };
-        return readElement(b, *BlockEncoding::parse(encoding), read, k);
+        return readElement(b, encoding, read, k);
       });
 }
 

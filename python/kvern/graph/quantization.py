@@ -66,7 +66,8 @@ class QuantizationEncoding(str, enum.Enum):
     """A format of quantized weights.
 
     All but GPTQ and GROUPED are the block formats of GGML. GROUPED is the general form of Q8_0, Q4_0 and Q4_1, with
-    the parameters in a `QuantizationConfig`: see `grouped_blocks`. Ops have kernels for these four.
+    the parameters in a `QuantizationConfig`: see `grouped_blocks`. Products have kernels for
+    these four; `ops.dequantize` also reads Q4_K and Q6_K.
     """
 
     Q4_0 = "Q4_0"
@@ -118,20 +119,28 @@ _BLOCKS = {
 }
 
 
-# Encodings with kernels, by their names in the dialect; GROUPED has one for each configuration.
+# Encodings by their names in the dialect; GROUPED has one for each configuration. First those that products read.
 _DIALECT_NAMES = {
     QuantizationEncoding.Q4_0: "q4_0",
     QuantizationEncoding.Q4_1: "q4_1",
     QuantizationEncoding.Q8_0: "q8_0",
 }
+_NUMBER_NAMES = {
+    **_DIALECT_NAMES,
+    QuantizationEncoding.Q4_K: "q4_k",
+    QuantizationEncoding.Q6_K: "q6_k",
+}
 
 
-def dialect_encoding(encoding: Any, config: QuantizationConfig | None = None) -> str:
+def dialect_encoding(
+    encoding: Any, config: QuantizationConfig | None = None, *, numbers: bool = False
+) -> str:
     """Returns the name that the dialect has for an encoding.
 
     Args:
         encoding: A `QuantizationEncoding`, or its value.
         config: The parameters of GROUPED.
+        numbers: Whether the blocks are to become numbers, rather than to be multiplied.
 
     Raises:
         NotImplementedError: There is no kernel for the encoding.
@@ -143,11 +152,10 @@ def dialect_encoding(encoding: Any, config: QuantizationConfig | None = None) ->
             raise GraphError("expected a QuantizationConfig for GROUPED, but got None")
         _ = config.block_parameters
         return f"int{config.bits}_g{config.group_size}{'' if config.sym else '_min'}"
-    name = _DIALECT_NAMES.get(known) if known else None
+    names = _NUMBER_NAMES if numbers else _DIALECT_NAMES
+    name = names.get(known) if known else None
     if name is None:
-        available = ", ".join(
-            each.value for each in [*_DIALECT_NAMES, QuantizationEncoding.GROUPED]
-        )
+        available = ", ".join(each.value for each in [*names, QuantizationEncoding.GROUPED])
         what = known.value if known else repr(encoding)
         raise UnsupportedError(f"expected an encoding among {available}, but got {what}")
     return name

@@ -14,7 +14,14 @@ __all__ = ["quantized_weight"]
 
 
 def quantized_weight(
-    layer: str, name: str, encoding: Any, config: Any, rows: int, columns: int
+    layer: str,
+    name: str,
+    encoding: Any,
+    config: Any,
+    rows: int,
+    columns: int,
+    *,
+    numbers: bool = False,
 ) -> Weight:
     """Returns the weight, of uint8, that holds a matrix in blocks.
 
@@ -25,6 +32,7 @@ def quantized_weight(
         config: The `QuantizationConfig` of GROUPED; None for the others.
         rows: Rows of the matrix.
         columns: Elements of a row.
+        numbers: Whether the layer makes numbers of the blocks, rather than to multiply them.
 
     Raises:
         NotImplementedError: There is no kernel for the encoding, or the configuration is of another kind.
@@ -35,7 +43,7 @@ def quantized_weight(
             f"{layer} does not support quantized weights (quant_config={config!r})"
         )
     try:
-        dialect_encoding(encoding, config)
+        dialect_encoding(encoding, config, numbers=numbers)
     except UnsupportedError as error:
         raise UnsupportedError(f"{layer}: {error}") from None
     encoding = QuantizationEncoding(encoding)

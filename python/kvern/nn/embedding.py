@@ -41,7 +41,7 @@ class Embedding(Unsharded, Module):
             hidden_dim: Size of a vector.
             dtype: Element type of the vectors; float32 in place of uint8.
             device: Where to compute.
-            quantization_encoding: How the weight is stored, when it is quantized: Q8_0, Q4_0 or Q4_1.
+            quantization_encoding: How the weight is stored, when it is quantized: Q8_0, Q4_0, Q4_1, Q4_K or Q6_K.
             name: Prefix of the name that the weight has until a state dict names it: `<name>.weight`.
 
         Raises:
@@ -56,7 +56,13 @@ class Embedding(Unsharded, Module):
             self.weight = Weight(weight_name, dtype, [vocab_size, hidden_dim], DeviceRef.CPU())
         else:
             self.weight = quantized_weight(
-                "Embedding", weight_name, quantization_encoding, None, vocab_size, hidden_dim
+                "Embedding",
+                weight_name,
+                quantization_encoding,
+                None,
+                vocab_size,
+                hidden_dim,
+                numbers=True,
             )
 
     def __call__(self, indices: TensorValueLike) -> TensorValue:

@@ -29,6 +29,22 @@ def gguf_blocks(encoding: QuantizationEncoding, array: np.ndarray) -> tuple[np.n
     return blocks, gguf.quants.dequantize(blocks, kind)
 
 
+@pytest.mark.parametrize("encoding", [QuantizationEncoding.Q4_K, QuantizationEncoding.Q6_K])
+def test_dequantization_of_large_blocks(encoding: QuantizationEncoding) -> None:
+    """Any bits, with scales of a size that floats have."""
+    gguf = pytest.importorskip("gguf")
+    blocks = np.random.default_rng(0).integers(0, 256, (5, 3, encoding.block_size), np.uint8)
+    scales = np.array([[0.5, -0.25]], np.float16).view(np.uint8)
+    if encoding is QuantizationEncoding.Q4_K:
+        blocks[..., :4] = scales
+    else:
+        blocks[..., 208:] = scales[:, :2]
+    blocks = blocks.reshape(5, -1)
+    expected = gguf.quants.dequantize(blocks, gguf.GGMLQuantizationType[encoding.value])
+    (got,) = evaluate(lambda x: ops.dequantize(encoding, x), blocks)
+    np.testing.assert_array_equal(got, expected)
+
+
 @pytest.mark.parametrize("encoding", GGUF)
 def test_dequantization_is_that_of_gguf(encoding: QuantizationEncoding) -> None:
     array = sample(DType.float32, [7, 96], -3, 3)

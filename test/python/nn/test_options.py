@@ -23,7 +23,7 @@ TWO = [CPU, DeviceRef.GPU()]
         (lambda: nn.Linear(2, 3, F32, CPU, quantization_encoding="Q5_K"), ["Linear", "Q5_K"]),
         (lambda: nn.Linear(2, 3, F32, CPU, quant_config="fp8"), ["Linear", "quant_config='fp8'"]),
         (lambda: nn.Linear(2, 3, F32, CPU, is_sharding=True), ["Linear", "is_sharding"]),
-        (lambda: nn.Embedding(2, 3, F32, CPU, "Q4_K"), ["Embedding", "Q4_K"]),
+        (lambda: nn.Embedding(2, 3, F32, CPU, "Q5_K"), ["Embedding", "Q5_K"]),
         (lambda: nn.MLP(F32, "Q4_K", 2, 3, [CPU]), ["Linear", "Q4_K", "Q4_0, Q4_1, Q8_0"]),
         (lambda: nn.MLP(F32, None, 2, 3, [CPU], quant_config="x"), ["MLP", "quant_config='x'"]),
         (lambda: nn.MLP(F32, None, 2, 3, [CPU], is_sharding=True), ["MLP", "is_sharding"]),

@@ -19,10 +19,13 @@ __all__ = ["dequantize", "qmatmul"]
 
 
 def _dialect_name(
-    op: str, encoding: QuantizationEncoding, config: QuantizationConfig | None
+    op: str,
+    encoding: QuantizationEncoding,
+    config: QuantizationConfig | None,
+    numbers: bool = False,
 ) -> str:
     try:
-        return dialect_encoding(encoding, config)
+        return dialect_encoding(encoding, config, numbers=numbers)
     except (GraphError, UnsupportedError) as error:
         raise located(type(error), op, str(error)) from None
 
@@ -84,7 +87,7 @@ def dequantize(
     """Returns the numbers that blocks stand for, in float32.
 
     Args:
-        encoding: How they are stored: Q8_0, Q4_0, Q4_1, or GROUPED.
+        encoding: How they are stored: Q8_0, Q4_0, Q4_1, Q4_K, Q6_K or GROUPED.
         quantized: `[..., k / elements_per_block * block_size]` of uint8; the last size is static.
         config: The parameters of GROUPED; not used for the others.
 
@@ -96,5 +99,5 @@ def dequantize(
         TypeError: The element type is not uint8.
         ValueError: The last size does not hold whole blocks.
     """
-    name = _dialect_name("dequantize", encoding, config)
+    name = _dialect_name("dequantize", encoding, config, numbers=True)
     return stage_tensor("dequantize", to_tensor("dequantize", quantized), encoding=name)
