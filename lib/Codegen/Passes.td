@@ -13,7 +13,7 @@ def FuseElementwise : Pass<"kvern-fuse-elementwise", "::mlir::func::FuncOp"> {
     Turns named linalg ops into generics, then fuses a `linalg.generic` of parallel loops into its consumer if
 
     - the consumer is no matrix product, or the producer only moves or widens
-      elements, which packing does for nothing;
+      elements, which packing does for nothing; nor is it a convolution;
     - the consumer reads each element once, or the producer is cheap;
     - the consumer is the only one, or the producer only moves elements.
 
@@ -61,6 +61,8 @@ def TileAndFuse : Pass<"kvern-tile-and-fuse", "::mlir::func::FuncOp"> {
       summed axis stays whole, and packed operands are cut between panels. What
       computes the product's inputs runs before. A second product of the same rows
       that meets the first runs by the same tiles.
+    - A convolution runs by rows of pixels, as many as are worth a task, and by as
+      many filters as half of the second cache holds.
     - Reductions, softmax, norms: the axes that are reduced stay whole, the last
       axis runs by `strip` if it is none of them, all others one by one.
     - Elementwise ops that could not become one op: rows by strips.

@@ -110,9 +110,12 @@ def PackWeights : Pass<"kvern-pack-weights", "::mlir::func::FuncOp"> {
     There is one pack for all products with one matrix; other ops go on reading
     the matrix itself, which then stays in memory beside its pack. Small matrices
     and those whose last panel would be mostly padding are left as they are.
+    Likewise a `kvern.conv2d` or `kvern.conv3d` of one group becomes a
+    `kvern.packed_conv`, its filter packed as the matrix with one column a filter.
 
     Precondition: canonical form, in which transpositions of the right operand
-    are part of the product. Example: test/Transforms/pack-weights.mlir.
+    are part of the product. Examples: test/Transforms/pack-weights.mlir,
+    test/Transforms/pack-filters.mlir.
   }];
   let dependentDialects = ["::kvern::KvernDialect"];
   let options = [
