@@ -107,6 +107,21 @@ def test_smallest_and_largest_activations(name: str, activations: Any) -> None:
     assert (np.abs(got - expected) <= bound / 200 + 1e-34).all()
 
 
+@pytest.mark.parametrize("activations", ["exact", "int8"])
+def test_threads_do_not_change_results(activations: Any) -> None:
+    blocks, _ = weights("q4_1", 1000, 512)
+    with Graph("threads", input_types=[cpu_tensor(DType.float32, ["m", 512])]) as graph:
+        x = graph.inputs[0].tensor
+        encoding = QuantizationEncoding.Q4_1
+        graph.output(ops.qmatmul(encoding, None, x, blocks, activations=activations))
+    models = [InferenceSession(num_threads=count).load(graph) for count in (1, 2, 3)]
+    for m in (1, 5, 70):
+        array = sample(DType.float32, [m, 512], -1, 1)
+        results = [model.execute(array)[0].to_numpy() for model in models]
+        np.testing.assert_array_equal(results[0], results[1])
+        np.testing.assert_array_equal(results[0], results[2])
+
+
 def test_weights_are_packed_and_inputs_are_not() -> None:
     def text(weight: bool) -> str:
         types = [cpu_tensor(DType.float32, ["m", 64]), cpu_tensor(DType.uint8, [3, 36])]
