@@ -17,6 +17,7 @@ from kvern.errors import ExecutionError, GraphError
 from kvern.graph import Graph, ops
 from kvern.graph._compile import compile_graph_module
 from kvern.graph._mlir import bindings
+from kvern.nn.attention import AttentionMaskVariant
 from kvern.tools import find_tool
 from op_cases.attention import qkv, ragged_reference, reference
 from tolerances import assert_close
@@ -155,6 +156,12 @@ def test_errors() -> None:
     )
     text = _refused(lambda q: ops.attention(q, q, q, mask_variant="alibi"), q)
     assert "but got 'alibi'" in text
+    text = _refused(
+        lambda q: ops.attention(q, q, q, mask_variant=AttentionMaskVariant.TENSOR_MASK), q
+    )
+    assert "but got 'tensor_mask'" in text
+    text = _refused(lambda q: ops.attention(q, q, q, mask_variant=None), q)  # pyright: ignore[reportArgumentType]
+    assert "expected mask_variant to be a string, but got None" in text
     text = _refused(lambda q: ops.attention(q, q, q, mask_variant="chunked_causal"), q)
     assert "expected window to be above 0" in text
     text = _refused(lambda q: ops.attention(q, q, q), cpu_tensor(F32, ["b", "n", 6, "d"]))

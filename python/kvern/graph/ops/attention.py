@@ -70,7 +70,7 @@ def attention(
         mask=_additive(name, mask, query),
         sinks=None if sinks is None else to_tensor(name, sinks),
         scale=_scale(name, scale, query),
-        mask_variant=str.__str__(mask_variant),
+        mask_variant=_variant(name, mask_variant),
         window=_window(name, local_window_size),
         softcap=to_float(name, "softcap", softcap),
     )
@@ -128,7 +128,7 @@ def ragged_attention(
         keys,
         sinks=None if sinks is None else to_tensor(name, sinks),
         scale=_scale(name, scale, query),
-        mask_variant=str.__str__(mask_variant),
+        mask_variant=_variant(name, mask_variant),
         window=_window(name, local_window_size),
         softcap=to_float(name, "softcap", softcap),
     )
@@ -172,6 +172,15 @@ def _scale(name: str, scale: float | None, query: TensorValue) -> float:
         raise located(ShapeError, name, f"expected q with a static last size, but got {query!r}")
     size = int(query.shape[-1])
     return 1.0 / math.sqrt(size) if size else 1.0
+
+
+def _variant(name: str, variant: str) -> str:
+    """The name of a variant, which may be a member of an enumeration of strings."""
+    if not isinstance(variant, str):
+        raise located(
+            DTypeError, name, f"expected mask_variant to be a string, but got {variant!r}"
+        )
+    return str.__str__(variant)
 
 
 def _window(name: str, size: int) -> int:
