@@ -28,7 +28,8 @@ class KvernOperations(Operations):
         return a @ b
 
     def quantized_linear(self, x: Any, blocks: Any, encoding: str) -> Any:
-        return ops.qmatmul(QuantizationEncoding[encoding], None, x, blocks)
+        # As the peers, which all round activations to bytes.
+        return ops.qmatmul(QuantizationEncoding[encoding], None, x, blocks, activations="int8")
 
     def softmax(self, x: Any) -> Any:
         return ops.softmax(x)
