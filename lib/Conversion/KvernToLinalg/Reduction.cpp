@@ -46,6 +46,15 @@ static SmallVector<DimAttr> dropAxis(ArrayRef<DimAttr> shape, int64_t axis) {
   return result;
 }
 
+/// Which of 0 and -0 is the larger costs more than the maximum.
+static void ignoreSignOfZero(Value extreme) {
+  Operation *op = extreme.getDefiningOp();
+  if (op && isa<arith::MaximumFOp, arith::MinimumFOp>(op)) {
+    op->setAttr("fastmath", arith::FastMathFlagsAttr::get(
+                                op->getContext(), arith::FastMathFlags::nsz));
+  }
+}
+
 namespace {
 
 using Combiner = Value (Scalar::*)(Value, Value);
@@ -72,7 +81,10 @@ template <typename OpT> struct ReductionConversion : OpConversionPattern<OpT> {
                      loops.all(adaptor.getX(), from.getRank()),
                      [&](ImplicitLocOpBuilder &b, ValueRange values) {
                        Scalar s(b, type);
-                       return (s.*combine)(s.load(values[0]), values[1]);
+                       Value result =
+                           (s.*combine)(s.load(values[0]), values[1]);
+                       ignoreSignOfZero(result);
+                       return result;
                      });
     constexpr bool isMean = std::is_same_v<OpT, MeanOp>;
     if (isMean || scalar.type != getStorageType(type)) {
