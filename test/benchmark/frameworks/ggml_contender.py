@@ -33,12 +33,10 @@ def _open() -> ctypes.CDLL:
     library = ctypes.CDLL(str(next(Path(spec.submodule_search_locations[0]).glob("xllamacpp*.so"))))
     for name, result, arguments in [
         ("ggml_init", c_void_p, [InitParams]),
-        ("ggml_free", None, [c_void_p]),
         ("ggml_new_tensor_2d", c_void_p, [c_void_p, c_int, c_int64, c_int64]),
+        ("ggml_new_tensor_3d", c_void_p, [c_void_p, c_int, c_int64, c_int64, c_int64]),
+        ("ggml_flash_attn_ext", c_void_p, [c_void_p] * 5 + [c_float] * 3),
         ("ggml_mul_mat", c_void_p, [c_void_p, c_void_p, c_void_p]),
-        ("ggml_soft_max", c_void_p, [c_void_p, c_void_p]),
-        ("ggml_rms_norm", c_void_p, [c_void_p, c_void_p, c_float]),
-        ("ggml_get_data", c_void_p, [c_void_p]),
         ("ggml_nbytes", c_size_t, [c_void_p]),
         ("ggml_new_graph", c_void_p, [c_void_p]),
         ("ggml_build_forward_expand", None, [c_void_p, c_void_p]),
@@ -70,28 +68,51 @@ class Ggml(Contender):
     def prepare(
         self, case: Case, inputs: dict[str, np.ndarray], weights: dict[str, np.ndarray]
     ) -> Callable[[], Any]:
-        if case.family not in ("gemm", "gemv", "skinny", "quantized"):
-            raise Unsupported("measured for matrix products only")
-        ggml, (m, k), (n, _) = self._ggml, inputs["x"].shape, weights["w"].shape
-        context = ggml.ggml_init(InitParams(1 << 20, None, True))
-        kind = case.encoding or case.dtype
-        weight = ggml.ggml_new_tensor_2d(context, TYPES[kind], k, n)
-        # Activations are float32 whatever the weights are.
-        x = ggml.ggml_new_tensor_2d(context, TYPES["float32"], k, m)
-        product = ggml.ggml_mul_mat(context, weight, x)
-        graph = ggml.ggml_new_graph(context)
-        ggml.ggml_build_forward_expand(graph, product)
-        ggml.ggml_backend_alloc_ctx_tensors(context, self._backend)
-        self._set(weight, _encode(weights["w"], kind))
-        self._set(x, inputs["x"].astype(np.float32))
-        result = np.empty((m, n), np.float32)
+        context = self._ggml.ggml_init(InitParams(1 << 20, None, True))
+        if case.family in ("gemm", "gemv", "skinny", "quantized"):
+            tensors, result = self._product(context, case, inputs["x"], weights["w"])
+        elif case.family == "attention" and inputs["q"].shape[1] == 1:
+            tensors, result = self._decode(context, inputs)
+        else:
+            raise Unsupported("measured for matrix products and for attention of one query")
+        graph = self._ggml.ggml_new_graph(context)
+        self._ggml.ggml_build_forward_expand(graph, result)
+        self._ggml.ggml_backend_alloc_ctx_tensors(context, self._backend)
+        for tensor, value in tensors:
+            self._set(tensor, value)
+        memory = np.empty(self._ggml.ggml_nbytes(result) // 4, np.float32)
 
         def run() -> tuple[Any, np.ndarray]:
-            if ggml.ggml_backend_graph_compute(self._backend, graph) != 0:
+            if self._ggml.ggml_backend_graph_compute(self._backend, graph) != 0:
                 raise RuntimeError("ggml failed")
-            return product, result
+            return result, memory
 
         return run
+
+    def _product(
+        self, context: Any, case: Case, x: np.ndarray, weight: np.ndarray
+    ) -> tuple[list[tuple[Any, np.ndarray]], Any]:
+        new, kind = self._ggml.ggml_new_tensor_2d, case.encoding or case.dtype
+        (m, k), n = x.shape, len(weight)
+        w_tensor = new(context, TYPES[kind], k, n)
+        # Activations are float32 whatever the weights are.
+        x_tensor = new(context, TYPES["float32"], k, m)
+        tensors = [(w_tensor, _encode(weight, kind)), (x_tensor, x.astype(np.float32))]
+        return tensors, self._ggml.ggml_mul_mat(context, w_tensor, x_tensor)
+
+    def _decode(
+        self, context: Any, inputs: dict[str, np.ndarray]
+    ) -> tuple[list[tuple[Any, np.ndarray]], Any]:
+        tensors = []
+        for name in ("q", "k", "v"):
+            # [1, seq, heads, d] as ggml has it: heads outside of positions.
+            value = inputs[name][0].transpose(1, 0, 2)
+            heads, rows, d = value.shape
+            tensor = self._ggml.ggml_new_tensor_3d(context, TYPES["float32"], d, rows, heads)
+            tensors.append((tensor, value))
+        q, k, v = (tensor for tensor, _ in tensors)
+        scale = inputs["q"].shape[-1] ** -0.5
+        return tensors, self._ggml.ggml_flash_attn_ext(context, q, k, v, None, scale, 0.0, 0.0)
 
     def _set(self, tensor: Any, value: np.ndarray) -> None:
         value = np.ascontiguousarray(value)
