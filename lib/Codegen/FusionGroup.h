@@ -26,8 +26,8 @@ public:
   llvm::ArrayRef<mlir::Operation *> producers() const {
     return members.getArrayRef();
   }
-  /// The matrix product of the group, which may be its root. A second one of the
-  /// same rows, by equal loops, may be among the producers.
+  /// The matrix product of the group, which may be its root. A second one of
+  /// the same rows, by equal loops, may be among the producers.
   std::optional<Contraction> &contraction() { return product; }
   /// The convolution of the group, which has no product then.
   std::optional<Convolution> &convolution() { return windows; }

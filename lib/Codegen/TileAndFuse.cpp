@@ -242,7 +242,8 @@ LogicalResult Tiler::tile(FusionGroup &group) {
 static Value untiledSource(tensor::ExtractSliceOp slice) {
   Value source = slice.getSource();
   while (auto argument = dyn_cast<BlockArgument>(source)) {
-    auto loop = dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
+    auto loop =
+        dyn_cast<LoopLikeOpInterface>(argument.getOwner()->getParentOp());
     OpOperand *init = loop ? loop.getTiedLoopInit(argument) : nullptr;
     if (!init) {
       break;

@@ -43,6 +43,8 @@ def _compile(count: int) -> tuple[float, dict[str, Any]]:
 
 def test_growth():
     few, many = [], []
+    small: dict[str, Any] = {}
+    large: dict[str, Any] = {}
     for _ in range(2):
         seconds, small = _compile(2)
         few.append(seconds)

@@ -47,7 +47,8 @@ def _sample(name: str) -> np.ndarray:
     if name == "acos":
         # The op clamps its argument.
         every = every[np.abs(every) <= 1]
-    dense = np.linspace(*DENSE.get(name, (-6, 6)), 200_003).astype(np.float32)
+    low, high = DENSE.get(name, (-6, 6))
+    dense = np.linspace(low, high, 200_003).astype(np.float32)
     return np.concatenate([every, dense])
 
 
