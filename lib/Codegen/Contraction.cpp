@@ -3,6 +3,7 @@
 #include "lib/Codegen/Contraction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace kvern;
@@ -87,7 +88,8 @@ FailureOr<Contraction> kvern::matchContraction(Operation *op) {
   result.op = dyn_cast<linalg::GenericOp>(op);
   if (!result.op || result.op.getNumDpsInputs() != 2 ||
       result.op.getNumDpsInits() != 1 ||
-      result.op.getNumReductionLoops() != 1 || !matchMultiplyAdd(result.op, result.extensions)) {
+      result.op.getNumReductionLoops() != 1 ||
+      !matchMultiplyAdd(result.op, result.extensions)) {
     return failure();
   }
   SmallVector<AffineMap> maps = result.op.getIndexingMapsArray();
@@ -153,4 +155,21 @@ FailureOr<Contraction> kvern::matchContraction(Operation *op) {
   llvm::append_range(result.outer, lhsOnly);
   llvm::append_range(result.outer, rhsOnly);
   return result;
+}
+
+linalg::FillOp kvern::findZeroFill(linalg::GenericOp op) {
+  for (Operation *prev = op->getPrevNode(); prev; prev = prev->getPrevNode()) {
+    if (auto fill = dyn_cast<linalg::FillOp>(prev);
+        fill && fill.getOutputs()[0] == op.getOutputs()[0]) {
+      Value value = fill.getInputs()[0];
+      return matchPattern(value, m_AnyZeroFloat()) ||
+                     matchPattern(value, m_Zero())
+                 ? fill
+                 : nullptr;
+    }
+    if (!isMemoryEffectFree(prev)) {
+      return nullptr;
+    }
+  }
+  return nullptr;
 }

@@ -42,6 +42,10 @@ mlir::FailureOr<Contraction> matchContraction(mlir::Operation *op);
 /// `names`.
 bool matchMultiplyAdd(mlir::linalg::GenericOp op, llvm::StringRef names[2]);
 
+/// The fill with zero that an op on buffers adds to, if nothing reads it in
+/// between; null otherwise.
+mlir::linalg::FillOp findZeroFill(mlir::linalg::GenericOp op);
+
 } // namespace kvern
 
 #endif // KVERN_LIB_CODEGEN_CONTRACTION_H

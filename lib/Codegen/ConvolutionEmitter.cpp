@@ -10,6 +10,8 @@
 //      kernel these are one loop where x is contiguous.
 #include "lib/Codegen/ConvolutionEmitter.h"
 
+#include "lib/Codegen/Schedule.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -139,6 +141,12 @@ LogicalResult ConvolutionEmitter::emit(bool overwritesOutput) {
   // No panel crosses from one group to the next.
   bool isGrouped = conv.groupFilters != 0 && !conv.isDepthwise();
   int64_t group = isGrouped ? conv.groupFilters : *filters;
+  noteSchedule(op, "convolution: " +
+                       Twine(conv.isDepthwise() ? "channel by channel"
+                             : inPanels         ? "packed filter"
+                                                : "filter in place") +
+                       ", register tiles " + Twine(blocking.pixels) + "x" +
+                       Twine(blocking.vectors * b.lanes));
   b.loop(b.index(0), b.index(*filters), group,
          [&](Value from) { emitPanels(from, group); });
   return success();

@@ -9,7 +9,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 
 namespace kvern {
 #define GEN_PASS_DEF_LOWERCONTRACTION
@@ -18,25 +17,6 @@ namespace kvern {
 
 using namespace mlir;
 using namespace kvern;
-
-/// The fill with zero that a product adds to, if nothing reads it in between.
-static linalg::FillOp findZeroFill(Contraction &product) {
-  Value out = product.op.getOutputs()[0];
-  for (Operation *op = product.op->getPrevNode(); op; op = op->getPrevNode()) {
-    if (auto fill = dyn_cast<linalg::FillOp>(op);
-        fill && fill.getOutputs()[0] == out) {
-      Value value = fill.getInputs()[0];
-      return matchPattern(value, m_AnyZeroFloat()) ||
-                     matchPattern(value, m_Zero())
-                 ? fill
-                 : nullptr;
-    }
-    if (!isMemoryEffectFree(op)) {
-      return nullptr;
-    }
-  }
-  return nullptr;
-}
 
 namespace {
 struct LowerContractionPass
@@ -160,7 +140,7 @@ void LowerContractionPass::lower(Contraction &product) {
       (product.panel != 0 && !rhs.isLastDimUnitStride())) {
     return;
   }
-  if (linalg::FillOp fill = findZeroFill(product)) {
+  if (linalg::FillOp fill = findZeroFill(product.op)) {
     // With nothing to sum, the fill is the result.
     if (std::optional<int64_t> depth = getConstantIntValue(b.depth);
         !depth || *depth == 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lowers convolutions on buffers to loops over vectors.
+#include "lib/Codegen/Contraction.h"
 #include "lib/Codegen/ConvolutionEmitter.h"
 #include "lib/Codegen/Kernel.h"
 #include "lib/Codegen/Passes.h"
@@ -9,7 +10,6 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 
 namespace kvern {
 #define GEN_PASS_DEF_LOWERCONVOLUTION
@@ -18,21 +18,6 @@ namespace kvern {
 
 using namespace mlir;
 using namespace kvern;
-
-/// The fill with zero of what `op` adds to, if nothing reads it in between.
-static linalg::FillOp findZeroFill(linalg::GenericOp op) {
-  for (Operation *prev = op->getPrevNode(); prev; prev = prev->getPrevNode()) {
-    if (auto fill = dyn_cast<linalg::FillOp>(prev);
-        fill && fill.getOutputs()[0] == op.getOutputs()[0]) {
-      return matchPattern(fill.getInputs()[0], m_AnyZeroFloat()) ? fill
-                                                                 : nullptr;
-    }
-    if (!isMemoryEffectFree(prev)) {
-      return nullptr;
-    }
-  }
-  return nullptr;
-}
 
 namespace {
 struct LowerConvolutionPass
