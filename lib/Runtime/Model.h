@@ -27,8 +27,8 @@ struct OutputTensor {
   Memory::Ref memory;
 };
 
-/// When each step of a run began, and when the last one ended, in nanoseconds of
-/// a steady clock; 0 for a step that was not reached.
+/// When each step of a run began, and when the last one ended, in nanoseconds
+/// of a steady clock; 0 for a step that was not reached.
 struct StepTimes {
   /// The values of the program's symbols.
   std::vector<int64_t> symbols;

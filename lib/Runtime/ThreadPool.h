@@ -6,8 +6,8 @@
 // helpers that are idle, and does itself what no helper took, so no loop ever
 // waits for another one. Tasks are shared out evenly in their order, and what
 // one thread has not begun another one takes when it has nothing left. A loop
-// within a task runs on the thread of the task. A child of fork() starts with no
-// helpers and gets its own when it needs them.
+// within a task runs on the thread of the task. A child of fork() starts with
+// no helpers and gets its own when it needs them.
 #ifndef KVERN_LIB_RUNTIME_THREADPOOL_H
 #define KVERN_LIB_RUNTIME_THREADPOOL_H
 
@@ -51,8 +51,9 @@ inline constexpr int64_t kWakingWork = int64_t(4) << 20;
 /// denormal modes of the calling thread.
 ///
 /// `work` is about how many operations on elements (each a fraction of a cycle)
-/// the calls carry out together. Helpers that sleep are woken for kWakingWork of
-/// it, and for any loop when loops have followed one another closely for a time.
+/// the calls carry out together. Helpers that sleep are woken for kWakingWork
+/// of it, and for any loop when loops have followed one another closely for a
+/// time.
 void parallelFor(Task task, void *context, int64_t tasks,
                  int64_t work = kWakingWork);
 

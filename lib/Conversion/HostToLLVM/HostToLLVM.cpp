@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/Kvern.h"
-#include "dialect/ops/Trace.h"
 #include "dialect/ops/Parallel.h"
+#include "dialect/ops/Trace.h"
 #include "lib/Conversion/HostToLLVM/ParallelFor.h"
 #include "lib/Conversion/Passes.h"
 

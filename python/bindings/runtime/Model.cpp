@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Binding of weights and running of models.
-#include "lib/Runtime/MachineLimits.h"
 #include "lib/Runtime/Model.h"
+#include "lib/Runtime/MachineLimits.h"
 
 #include "python/bindings/runtime/Buffer.h"
 #include "python/bindings/runtime/Errors.h"
@@ -25,8 +25,7 @@ std::shared_ptr<Model> createModel(std::shared_ptr<WeightSet> weights,
   if (index < 0) {
     raise("ArtifactError", "the executable has no program '" + program + "'");
   }
-  return Model::create(std::move(weights), static_cast<size_t>(index),
-                       threads);
+  return Model::create(std::move(weights), static_cast<size_t>(index), threads);
 }
 
 nb::list run(Model &model, nb::list inputs, StepTimes *times) {
