@@ -230,10 +230,8 @@ LogicalResult LowerQuantizedProductPass::lower(LoopQuantizedProductOp op,
   if (!lhsType.isDynamicDim(0)) {
     rows = lhsType.getDimSize(0);
   }
-  // Bytes are a fourth of numbers.
-  int64_t most = b.digits == 1 ? 2 * blockRows : blockRows.getValue();
-  int64_t block = std::min(rows.value_or(most), most);
-  bool isOneBlock = rows && *rows <= most;
+  int64_t block = std::min(rows.value_or(blockRows), blockRows.getValue());
+  bool isOneBlock = rows && *rows <= blockRows;
   bool mayDecode = b.exact && block >= decodedRows;
   // A tile may read rows past the last one.
   int64_t tiles = block < tileRows ? llvm::PowerOf2Ceil(block)
