@@ -167,8 +167,10 @@ LogicalResult RaggedAttentionOp::inferReturnTypes(
   if (failed(types) || failed(checkSameDevice(error, *types))) {
     return failure();
   }
-  SmallVector<kvern::TensorType> floats(ArrayRef(*types).take_front(3));
-  llvm::append_range(floats, ArrayRef(*types).drop_front(5));
+  // All but the offsets.
+  ArrayRef<kvern::TensorType> all = *types;
+  SmallVector<kvern::TensorType> floats(all.take_front(3));
+  llvm::append_range(floats, all.drop_front(5));
   // ragged_attention_c1
   if (failed(checkSameElementType(error, floats)) ||
       failed(checkShapes(error, floats[0], floats[1], floats[2], 3)) ||
