@@ -3,6 +3,7 @@
 #ifndef KVERN_LIB_TARGET_KERNELCACHE_H
 #define KVERN_LIB_TARGET_KERNELCACHE_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <memory>
