@@ -6,6 +6,7 @@
 #include "lib/Codegen/ThreadTiles.h"
 #include "lib/Codegen/TransposeLoop.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"

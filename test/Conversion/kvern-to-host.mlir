@@ -67,3 +67,10 @@ func.func @unknown() -> !kvern.tensor<[n], f32, cpu:0> {
   return %0 : !kvern.tensor<[n], f32, cpu:0>
 }
 func.func private @fill(memref<?xf32>, index {kvern.symbol = "d0"}) attributes {kvern.kernel}
+
+// -----
+
+// expected-error @+1 {{expected a kernel to be private, but @graph is public}}
+func.func @graph(%x: memref<4xf32>) attributes {kvern.kernel} {
+  return
+}

@@ -72,7 +72,7 @@ def read_units(path: Path) -> list[str]:
         functions = re.findall(
             r"^func\.func.*?\{$.*?^\}$|^func\.func.*[^{]$", part, flags=re.M | re.S
         )
-        if "call @" in part or not functions:
+        if re.search(r"\b(call|derived_weight|parallel_for) @", part) or not functions:
             units.append(part)
         else:
             units += [f"{aliases}\n{function}" for function in functions]

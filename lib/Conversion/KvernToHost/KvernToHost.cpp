@@ -25,6 +25,11 @@ struct ConvertToHost : kvern::impl::ConvertToHostBase<ConvertToHost> {
         getOperation().getOps<func::FuncOp>(),
         [](func::FuncOp function) { return function.isPublic(); }));
     for (func::FuncOp graph : graphs) {
+      if (graph->hasAttr("kvern.kernel")) {
+        graph.emitOpError("expected a kernel to be private, but @")
+            << graph.getSymName() << " is public";
+        return signalPassFailure();
+      }
       if (failed(ProgramBuilder(graph, symbols, weights).run())) {
         return signalPassFailure();
       }
