@@ -4,12 +4,12 @@
 #include "dialect/Kvern.h"
 #include "dialect/ops/Attention.h"
 #include "dialect/ops/Convolution.h"
-#include "dialect/ops/Pooling.h"
 #include "dialect/ops/Derived.h"
 #include "dialect/ops/Packed.h"
 #include "dialect/ops/Parallel.h"
-#include "dialect/ops/Trace.h"
+#include "dialect/ops/Pooling.h"
 #include "dialect/ops/Quant.h"
+#include "dialect/ops/Trace.h"
 
 using namespace mlir;
 using namespace kvern;

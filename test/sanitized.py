@@ -51,17 +51,23 @@ def find_libraries(extension: Path) -> str:
                 found[prefix] = rest.split(" ")[0]
     if found.keys() - {"libstdc++"}:
         return ":".join(found[prefix] for prefix in sorted(found, key="libstdc++".__eq__))
-    sys.exit(f"expected {extension} to need a sanitizer's library; configure with -DKVERN_SANITIZE=address,undefined")
+    sys.exit(
+        f"expected {extension} to need a sanitizer's library; configure with -DKVERN_SANITIZE=address,undefined"
+    )
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("build", type=Path)
     parser.add_argument("tests", nargs=argparse.REMAINDER, help="arguments of pytest")
     arguments = parser.parse_args()
     extensions = list((arguments.build / "python_packages/kvern").glob("_runtime.cpython*.so"))
     if len(extensions) != 1:
-        sys.exit(f"expected one _runtime in {arguments.build}/python_packages/kvern, but found {len(extensions)}")
+        sys.exit(
+            f"expected one _runtime in {arguments.build}/python_packages/kvern, but found {len(extensions)}"
+        )
     with tempfile.TemporaryDirectory() as folder:
         overlay(find_package(), extensions[0], Path(folder))
         environment = os.environ | {
@@ -71,7 +77,9 @@ def main() -> None:
             "UBSAN_OPTIONS": "print_stacktrace=1",
             "PYTHONPATH": folder + os.pathsep + os.environ.get("PYTHONPATH", ""),
         }
-        done = subprocess.run([sys.executable, "-m", "pytest", *arguments.tests], cwd=ROOT, env=environment)
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *arguments.tests], cwd=ROOT, env=environment
+        )
     sys.exit(done.returncode)
 
 

@@ -31,9 +31,8 @@ DerivedWeightOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("expected a function named @")
            << getInitializer() << ", but there is none";
   }
-  auto results =
-      inferCallResults(initializer, getWeights().getTypes(),
-                       /*given=*/{}, [&] { return emitOpError(); });
+  auto results = inferCallResults(initializer, getWeights().getTypes(),
+                                  /*given=*/{}, [&] { return emitOpError(); });
   if (failed(results)) {
     return failure();
   }

@@ -101,12 +101,12 @@ static void noteSchedule(const ProductBuilder &b) {
   std::string text = b.product.panel != 0
                          ? "weights packed by " + Twine(b.product.panel).str()
                          : "both sides packed by block";
-  kvern::noteSchedule(
-      b.product.op, "product: " + text + ", register tiles " +
-                        times(blocking.tileRows, blocking.panelColumns()) +
-                        ", blocks " +
-                        times(blocking.blockRows, blocking.blockColumns) + "x" +
-                        Twine(blocking.blockDepth));
+  kvern::noteSchedule(b.product.op,
+                      "product: " + text + ", register tiles " +
+                          times(blocking.tileRows, blocking.panelColumns()) +
+                          ", blocks " +
+                          times(blocking.blockRows, blocking.blockColumns) +
+                          "x" + Twine(blocking.blockDepth));
 }
 
 void LowerContractionPass::emit(ProductBuilder &b) {

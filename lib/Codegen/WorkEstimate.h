@@ -11,8 +11,9 @@ class EntrySizes;
 
 /// The operations on elements that one run of `body` carries out, at least 1:
 /// each op on floats or vectors counts once an element, four times if it reads
-/// or writes memory, and a loop as often as it turns. An index value, computed by `builder` from constants and what `sizes`
-/// can bound; loops without a bound count as 64 turns.
+/// or writes memory, and a loop as often as it turns. An index value, computed
+/// by `builder` from constants and what `sizes` can bound; loops without a
+/// bound count as 64 turns.
 mlir::Value estimateWork(mlir::Block &body, EntrySizes &sizes,
                          mlir::OpBuilder &builder);
 

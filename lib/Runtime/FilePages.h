@@ -8,11 +8,11 @@
 namespace kvern::runtime {
 
 /// Takes the whole pages of [data, data + bytes) that are those of a mapped
-/// file out of this process; they come back when they are read again. Pages with
-/// contents of their own (allocated, or written in a copy-on-write mapping)
-/// stay, so nothing is ever lost, unless another thread writes to them for the
-/// first time meanwhile. Does nothing where the system does not tell pages
-/// apart.
+/// file out of this process; they come back when they are read again. Pages
+/// with contents of their own (allocated, or written in a copy-on-write
+/// mapping) stay, so nothing is ever lost, unless another thread writes to them
+/// for the first time meanwhile. Does nothing where the system does not tell
+/// pages apart.
 void forgetFilePages(const void *data, uint64_t bytes);
 
 } // namespace kvern::runtime

@@ -23,8 +23,8 @@ inline constexpr llvm::StringLiteral kernelAttrName = "kvern.kernel";
 /// value the argument is.
 inline constexpr llvm::StringLiteral symbolAttrName = "kvern.symbol";
 
-/// The attribute of a `kvern.check` that names the op it was made for, where its
-/// kind does not say that.
+/// The attribute of a `kvern.check` that names the op it was made for, where
+/// its kind does not say that.
 inline constexpr llvm::StringLiteral checkedOpAttrName = "checked_op";
 
 /// Every dimension name in the types and attributes of `function` and of the

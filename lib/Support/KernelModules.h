@@ -3,8 +3,8 @@
 //
 // The root module holds a module `host` with the host program and declarations
 // of the kernels it calls, and a module a kernel, of the kernel's name. Between
-// kvern-expose-scratch and kvern-plan-workspace, a kernel with temporaries has a
-// companion: a function from the kernel's index arguments to the temporaries,
+// kvern-expose-scratch and kvern-plan-workspace, a kernel with temporaries has
+// a companion: a function from the kernel's index arguments to the temporaries,
 // which the caller is to allocate and pass after all other arguments.
 #ifndef KVERN_LIB_SUPPORT_KERNELMODULES_H
 #define KVERN_LIB_SUPPORT_KERNELMODULES_H

@@ -256,9 +256,9 @@ llvm::Expected<ManifestContents> kvern::buildManifest(ModuleOp module,
     if (!attrs) {
       continue;
     }
-    runtime::ProgramSpec program = getProgram(
-        function, attrs,
-        module->getAttrOfType<DictionaryAttr>("kvern.schedules"));
+    runtime::ProgramSpec program =
+        getProgram(function, attrs,
+                   module->getAttrOfType<DictionaryAttr>("kvern.schedules"));
     if (program.fingerprint.empty()) {
       manifest.programs.push_back(std::move(program));
     } else {

@@ -4,10 +4,10 @@
 // 1. A value lives from where it is allocated to the last op that uses it or a
 //    view of it.
 // 2. Sizes are numbers times the same dynamic sizes, or cannot be compared. Of
-//    those that can be, the largest comes first; each takes the first slot whose
-//    values all live at other times, so a slot is never too small for it (the
-//    greedy rule of Pisarchyk and Lee, "Efficient Memory Management for Deep
-//    Neural Net Inference", 2020).
+//    those that can be, the largest comes first; each takes the first slot
+//    whose values all live at other times, so a slot is never too small for it
+//    (the greedy rule of Pisarchyk and Lee, "Efficient Memory Management for
+//    Deep Neural Net Inference", 2020).
 // 3. The arena is the slots one after the other, each rounded up to 64 bytes.
 //
 //===----------------------------------------------------------------------===//

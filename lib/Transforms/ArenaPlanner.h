@@ -16,8 +16,8 @@ inline constexpr llvm::StringLiteral workspaceAttrName = "kvern.workspace";
 /// where the size does not follow from the inputs, by memory of the run. Equal
 /// sizes share memory only where they are the same value: run CSE before.
 ///
-/// A program with an arena gets a companion `@workspace_<graph>(%frame) -> i64`,
-/// which computes its bytes from the symbols alone.
+/// A program with an arena gets a companion `@workspace_<graph>(%frame) ->
+/// i64`, which computes its bytes from the symbols alone.
 void planArena(mlir::func::FuncOp program);
 
 } // namespace kvern

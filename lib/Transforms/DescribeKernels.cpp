@@ -31,7 +31,9 @@ static DimAttr getElements(Value value) {
 }
 
 /// A size that has overflowed stays null.
-static DimAttr times(DimAttr a, DimAttr b) { return a && b ? a * b : DimAttr(); }
+static DimAttr times(DimAttr a, DimAttr b) {
+  return a && b ? a * b : DimAttr();
+}
 static DimAttr times(DimAttr a, int64_t b) { return a ? a * b : DimAttr(); }
 static DimAttr plus(DimAttr a, DimAttr b) { return a && b ? a + b : DimAttr(); }
 
@@ -55,17 +57,17 @@ static DimAttr getFlops(Operation *op) {
         ArrayRef<DimAttr> shape = getShape(conv.getResult());
         bool last = conv.getInputLayout().ends_with("C");
         DimAttr places = shape.front();
-        for (DimAttr size : last ? shape.drop_front().drop_back()
-                                 : shape.drop_front(2)) {
+        for (DimAttr size :
+             last ? shape.drop_front().drop_back() : shape.drop_front(2)) {
           places = times(places, size);
         }
         return times(times(places, filters), 2);
       })
       .Case([&](PackedConvOp conv) {
         // Each result takes what lies between the panels and their columns.
-        DimAttr depth = getNumElements(
-            op->getContext(),
-            getShape(conv.getPanels()).drop_front().drop_back());
+        DimAttr depth =
+            getNumElements(op->getContext(),
+                           getShape(conv.getPanels()).drop_front().drop_back());
         return times(times(results, depth), 2);
       })
       .Case([&](Conv2dTransposeOp conv) {
@@ -73,7 +75,8 @@ static DimAttr getFlops(Operation *op) {
         ArrayRef<DimAttr> x = getShape(conv.getX());
         bool last = isChannelsLast(conv.getInputLayout());
         DimAttr pixels = x.front();
-        for (DimAttr size : last ? x.drop_front().drop_back() : x.drop_front(2)) {
+        for (DimAttr size :
+             last ? x.drop_front().drop_back() : x.drop_front(2)) {
           pixels = times(pixels, size);
         }
         return times(times(pixels, getElements(conv.getFilter())), 2);

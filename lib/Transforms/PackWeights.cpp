@@ -123,8 +123,8 @@ void PackWeights::pack(MatmulOp product) {
   product.erase();
 }
 
-/// The filter as a matrix with one column a filter; its rows get their axes back
-/// when it is packed.
+/// The filter as a matrix with one column a filter; its rows get their axes
+/// back when it is packed.
 template <typename OpT> void PackWeights::packFilter(OpT op) {
   Value filter = op.getFilter();
   auto type = cast<kvern::TensorType>(filter.getType());

@@ -51,8 +51,7 @@ static void passScratch(func::FuncOp companion, ArrayRef<func::CallOp> calls) {
 }
 
 /// Lets the declaration of `kernel` agree with its calls.
-static LogicalResult extendDeclaration(func::FuncOp kernel,
-                                       TypeRange scratch) {
+static LogicalResult extendDeclaration(func::FuncOp kernel, TypeRange scratch) {
   for (Type type : scratch) {
     if (failed(kernel.insertArgument(kernel.getNumArguments(), type, {},
                                      kernel.getLoc()))) {

@@ -68,7 +68,8 @@ public:
                      mlir::TypedAttr init, llvm::ArrayRef<LoopOperand> operands,
                      Body body);
   /// The sums of `lhs` times `rhs` along one more loop, after those over
-  /// `shape`. The accumulator is f32 for f16 and bf16, which a second op rounds.
+  /// `shape`. The accumulator is f32 for f16 and bf16, which a second op
+  /// rounds.
   mlir::Value product(llvm::ArrayRef<DimAttr> shape, mlir::Type elementType,
                       LoopOperand lhs, LoopOperand rhs);
   /// `source` written over the part of `destination` that the offsets and

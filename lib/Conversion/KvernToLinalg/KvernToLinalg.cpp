@@ -216,7 +216,8 @@ struct ConvertToLinalg : kvern::impl::ConvertToLinalgBase<ConvertToLinalg> {
     lowerSignature(kernel, *converter);
     ConversionTarget target(getContext());
     target.addIllegalDialect<KvernDialect>();
-    target.addLegalOp<LoopAttentionOp, LoopRopeOp, LoopPackQuantizedOp, LoopQuantizedProductOp>();
+    target.addLegalOp<LoopAttentionOp, LoopRopeOp, LoopPackQuantizedOp,
+                      LoopQuantizedProductOp>();
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(kernel, target, patterns))) {
       return signalPassFailure();

@@ -26,7 +26,7 @@ __all__ = [
     "LogLevel",
     "MemoryPlan",
     "Model",
-    "Report",
     "PartReport",
+    "Report",
     "TensorSpec",
 ]
