@@ -144,10 +144,12 @@ struct TransposedConvolutionConversion
                     .getResult(0);
     if (!isEmpty(kernel)) {
       WindowLoops window(context, 2);
-      sum = convolve(loops, cast<kvern::TensorType>(op.getType()),
-                     slice(padded, view, viewStart, {1, 1, 1, 1}),
-                     slice(filter, kernel, kernelStart, kernelStep),
-                     getMaps(op, window), window, /*contracts=*/true, sum);
+      // One after the other: the order of arguments is up to the compiler.
+      Value input = slice(padded, view, viewStart, {1, 1, 1, 1});
+      Value weights = slice(filter, kernel, kernelStart, kernelStep);
+      sum = convolve(loops, cast<kvern::TensorType>(op.getType()), input,
+                     weights, getMaps(op, window), window, /*contracts=*/true,
+                     sum);
     }
     return tensor::InsertSliceOp::create(
         b, loops.location, sum, result,
