@@ -34,6 +34,11 @@ bool LhsRows::suitsCache(ProductBuilder &b) {
   if (!b.product.m) {
     return true;
   }
+  // An unknown number of rows needs a pointer for each of a tile, which is more
+  // than there are registers.
+  if (!getConstantIntValue(b.rows)) {
+    return false;
+  }
   AffineMap map =
       b.product.op.getMatchingIndexingMap(&b.product.op->getOpOperand(lhs));
   std::optional<unsigned> axis = map.getResultPosition(

@@ -138,6 +138,8 @@ class TorchCompiled(Torch):
     name = "torch-compile"
 
     def _module(self, module: torch.nn.Module) -> Callable[..., torch.Tensor]:
+        # A case is not to be compiled as a variant of those before.
+        torch.compiler.reset()
         return torch.compile(module)
 
     def _quantized(self, case: Case, weights: dict[str, np.ndarray]) -> Callable[..., torch.Tensor]:
