@@ -147,9 +147,9 @@ struct TransposedConvolutionConversion
       // One after the other: the order of arguments is up to the compiler.
       Value input = slice(padded, view, viewStart, {1, 1, 1, 1});
       Value weights = slice(filter, kernel, kernelStart, kernelStep);
-      sum = convolve(loops, cast<kvern::TensorType>(op.getType()), input,
-                     weights, getMaps(op, window), window, /*contracts=*/true,
-                     sum);
+      sum =
+          convolve(loops, cast<kvern::TensorType>(op.getType()), input, weights,
+                   getMaps(op, window), window, /*contracts=*/true, sum);
     }
     return tensor::InsertSliceOp::create(
         b, loops.location, sum, result,
