@@ -14,6 +14,7 @@
 #include "dialect/ops/Parallel.h"
 #include "lib/Codegen/EntrySizes.h"
 #include "lib/Codegen/Kernel.h"
+#include "lib/Codegen/LoopBuilder.h"
 #include "lib/Codegen/Passes.h"
 #include "lib/Codegen/WorkEstimate.h"
 
@@ -46,22 +47,15 @@ static constexpr int64_t kLeastTasks = 16;
 
 namespace {
 /// Arithmetic on sizes that are not negative.
-class IndexBuilder : public ImplicitLocOpBuilder {
+class IndexBuilder : public LoopBuilder {
 public:
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  using LoopBuilder::index;
+  using LoopBuilder::LoopBuilder;
 
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(*this, value);
-  }
   Value index(OpFoldResult value) {
     return getValueOrCreateConstantIndexOp(*this, getLoc(), value);
   }
-  Value add(Value a, Value b) { return createOrFold<arith::AddIOp>(a, b); }
-  Value sub(Value a, Value b) { return createOrFold<arith::SubIOp>(a, b); }
-  Value mul(Value a, Value b) { return createOrFold<arith::MulIOp>(a, b); }
   Value div(Value a, Value b) { return createOrFold<arith::DivUIOp>(a, b); }
-  Value min(Value a, Value b) { return createOrFold<arith::MinSIOp>(a, b); }
-  Value max(Value a, Value b) { return createOrFold<arith::MaxSIOp>(a, b); }
   Value ceilDiv(Value a, Value b) { return div(add(a, sub(b, index(1))), b); }
 };
 

@@ -12,7 +12,7 @@ using namespace kvern;
 
 ProductBuilder::ProductBuilder(Contraction &product, OpBuilder &builder,
                                const ProductBlocking &blocking)
-    : ImplicitLocOpBuilder(product.op.getLoc(), builder), product(product),
+    : LoopBuilder(product.op.getLoc(), builder), product(product),
       blocking(blocking), point(product.op.getNumLoops()) {
   element = getElementTypeOrSelf(product.op.getOutputs()[0].getType());
   vector = VectorType::get({blocking.lanes}, element);
@@ -36,27 +36,6 @@ Value ProductBuilder::sizeOf(std::optional<unsigned> dim) {
   llvm_unreachable("a loop of a product is in the map of an operand");
 }
 
-Value ProductBuilder::index(int64_t value) {
-  return arith::ConstantIndexOp::create(*this, value);
-}
-Value ProductBuilder::add(Value a, Value b) {
-  return createOrFold<arith::AddIOp>(a, b);
-}
-Value ProductBuilder::add(Value a, int64_t b) {
-  return b == 0 ? a : add(a, index(b));
-}
-Value ProductBuilder::sub(Value a, Value b) {
-  return createOrFold<arith::SubIOp>(a, b);
-}
-Value ProductBuilder::mul(Value a, int64_t b) {
-  return createOrFold<arith::MulIOp>(a, index(b));
-}
-Value ProductBuilder::min(Value a, Value b) {
-  return createOrFold<arith::MinSIOp>(a, b);
-}
-Value ProductBuilder::less(Value a, Value b) {
-  return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
-}
 Value ProductBuilder::equal(Value a, Value b) {
   return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq, a, b);
 }
@@ -74,42 +53,6 @@ Value ProductBuilder::roundDown(Value a, int64_t multiple) {
 }
 Value ProductBuilder::zeros() {
   return arith::ConstantOp::create(*this, getZeroAttr(vector));
-}
-
-void ProductBuilder::loop(Value from, Value to, int64_t step, Loop body) {
-  loop(from, to, index(step), body);
-}
-
-void ProductBuilder::loop(Value from, Value to, Value step, Loop body) {
-  auto loop = scf::ForOp::create(*this, from, to, step);
-  InsertionGuard guard(*this);
-  setInsertionPoint(loop.getBody()->getTerminator());
-  body(loop.getInductionVar());
-}
-
-SmallVector<Value> ProductBuilder::loop(Value from, Value to, int64_t step,
-                                        ValueRange init, SummingLoop body) {
-  auto loop = scf::ForOp::create(*this, from, to, index(step), init);
-  InsertionGuard guard(*this);
-  setInsertionPointToStart(loop.getBody());
-  SmallVector<Value> next =
-      body(loop.getInductionVar(), loop.getRegionIterArgs());
-  scf::YieldOp::create(*this, next);
-  return SmallVector<Value>(loop.getResults());
-}
-
-void ProductBuilder::when(Value condition, llvm::function_ref<void()> then,
-                          llvm::function_ref<void()> otherwise) {
-  auto branch =
-      scf::IfOp::create(*this, condition,
-                        /*withElseRegion=*/static_cast<bool>(otherwise));
-  InsertionGuard guard(*this);
-  setInsertionPoint(branch.thenYield());
-  then();
-  if (otherwise) {
-    setInsertionPoint(branch.elseYield());
-    otherwise();
-  }
 }
 
 bool ProductBuilder::isContiguous(unsigned operand,

@@ -5,15 +5,13 @@
 
 #include "lib/Codegen/Contraction.h"
 #include "lib/Codegen/KnownMultiples.h"
+#include "lib/Codegen/LoopBuilder.h"
 #include "lib/Codegen/ProductBlocking.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace kvern {
 
 /// Emits code for one matrix product on buffers.
-class ProductBuilder : public mlir::ImplicitLocOpBuilder {
+class ProductBuilder : public LoopBuilder {
 public:
   ProductBuilder(Contraction &product, mlir::OpBuilder &builder,
                  const ProductBlocking &blocking);
@@ -33,13 +31,6 @@ public:
   /// The size of a loop; 1 without one.
   mlir::Value sizeOf(std::optional<unsigned> dim);
 
-  mlir::Value index(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, int64_t b);
-  mlir::Value sub(mlir::Value a, mlir::Value b);
-  mlir::Value mul(mlir::Value a, int64_t b);
-  mlir::Value min(mlir::Value a, mlir::Value b);
-  mlir::Value less(mlir::Value a, mlir::Value b);
   mlir::Value equal(mlir::Value a, mlir::Value b);
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   mlir::Value boolean(bool value);
@@ -47,17 +38,6 @@ public:
   mlir::Value roundUp(mlir::Value a, int64_t multiple);
   mlir::Value roundDown(mlir::Value a, int64_t multiple);
   mlir::Value zeros();
-
-  using Loop = llvm::function_ref<void(mlir::Value)>;
-  using SummingLoop = llvm::function_ref<llvm::SmallVector<mlir::Value>(
-      mlir::Value, mlir::ValueRange)>;
-  void loop(mlir::Value from, mlir::Value to, int64_t step, Loop body);
-  void loop(mlir::Value from, mlir::Value to, mlir::Value step, Loop body);
-  llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to,
-                                      int64_t step, mlir::ValueRange init,
-                                      SummingLoop body);
-  void when(mlir::Value condition, llvm::function_ref<void()> then,
-            llvm::function_ref<void()> otherwise = nullptr);
 
   /// Whether consecutive indices of loop `dim` are consecutive in memory.
   bool isContiguous(unsigned operand, std::optional<unsigned> dim);

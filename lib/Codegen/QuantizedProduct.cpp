@@ -38,7 +38,7 @@ QuantizedProductBuilder::QuantizedProductBuilder(Location location,
                                                  const BlockEncoding &encoding,
                                                  bool exact, int64_t vectorBits,
                                                  IntegerDot dot)
-    : ImplicitLocOpBuilder(location, builder), encoding(encoding), exact(exact),
+    : LoopBuilder(location, builder), encoding(encoding), exact(exact),
       lanes(std::min(vectorBits / 32, kQuantizedPanel)), dot(dot),
       digits(!exact                         ? 1
              : hasFastDigits(dot, encoding) ? 3
@@ -58,18 +58,6 @@ int64_t QuantizedProductBuilder::blockElements() const {
 // Values
 //===----------------------------------------------------------------------===//
 
-Value QuantizedProductBuilder::index(int64_t value) {
-  return arith::ConstantIndexOp::create(*this, value);
-}
-Value QuantizedProductBuilder::add(Value a, Value b) {
-  return createOrFold<arith::AddIOp>(a, b);
-}
-Value QuantizedProductBuilder::add(Value a, int64_t b) {
-  return b == 0 ? a : add(a, index(b));
-}
-Value QuantizedProductBuilder::mul(Value a, int64_t b) {
-  return createOrFold<arith::MulIOp>(a, index(b));
-}
 Value QuantizedProductBuilder::splat(double value) {
   return arith::ConstantOp::create(
       *this, DenseElementsAttr::get(floats, static_cast<float>(value)));
@@ -90,29 +78,6 @@ Value QuantizedProductBuilder::loadSplat(Value memory, ValueRange indices) {
   return broadcast(memref::LoadOp::create(*this, memory, indices));
 }
 
-SmallVector<Value> QuantizedProductBuilder::loop(Value from, Value to,
-                                                 int64_t step, ValueRange init,
-                                                 SummingLoop body) {
-  auto result = scf::ForOp::create(
-      *this, from, to, index(step), init,
-      [&](OpBuilder &nested, Location, Value iv, ValueRange carried) {
-        InsertionGuard guard(*this);
-        setInsertionPointToEnd(nested.getInsertionBlock());
-        SmallVector<Value> next = body(iv, carried);
-        scf::YieldOp::create(*this, next);
-      });
-  return SmallVector<Value>(result.getResults());
-}
-
-void QuantizedProductBuilder::loop(Value from, Value to, int64_t step,
-                                   llvm::function_ref<void(Value)> body) {
-  loop(from, to, step, ValueRange(),
-       [&](Value iv, ValueRange) -> SmallVector<Value> {
-         body(iv);
-         return {};
-       });
-}
-
 void QuantizedProductBuilder::parallelLoop(
     OpFoldResult to, int64_t step, llvm::function_ref<void(Value)> body) {
   scf::ForallOp::create(*this, {getIndexAttr(0)}, {to}, {getIndexAttr(step)},
@@ -123,21 +88,6 @@ void QuantizedProductBuilder::parallelLoop(
                           body(indices.front());
                           scf::InParallelOp::create(*this);
                         });
-}
-
-void QuantizedProductBuilder::when(Value condition,
-                                   llvm::function_ref<void()> then,
-                                   llvm::function_ref<void()> otherwise) {
-  auto branch =
-      scf::IfOp::create(*this, condition,
-                        /*withElseRegion=*/static_cast<bool>(otherwise));
-  InsertionGuard guard(*this);
-  setInsertionPoint(branch.thenYield());
-  then();
-  if (otherwise) {
-    setInsertionPoint(branch.elseYield());
-    otherwise();
-  }
 }
 
 //===----------------------------------------------------------------------===//

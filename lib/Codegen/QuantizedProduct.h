@@ -4,9 +4,7 @@
 #define KVERN_LIB_CODEGEN_QUANTIZEDPRODUCT_H
 
 #include "dialect/ops/Quant.h"
-
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "lib/Codegen/LoopBuilder.h"
 
 namespace kvern {
 
@@ -57,7 +55,7 @@ struct PreparedRows {
 
 /// Emits the parts of one product. Everything it makes is at the insertion
 /// point.
-class QuantizedProductBuilder : public mlir::ImplicitLocOpBuilder {
+class QuantizedProductBuilder : public LoopBuilder {
 public:
   QuantizedProductBuilder(mlir::Location location, mlir::OpBuilder &builder,
                           const BlockEncoding &encoding, bool exact,
@@ -90,27 +88,14 @@ public:
   // Values
   //===--------------------------------------------------------------------===//
 
-  mlir::Value index(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, int64_t b);
-  mlir::Value mul(mlir::Value a, int64_t b);
   mlir::Value splat(double value);
   mlir::Value splatInteger(int64_t value);
   mlir::Value broadcast(mlir::Value scalar);
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value sum);
 
-  using SummingLoop = llvm::function_ref<llvm::SmallVector<mlir::Value>(
-      mlir::Value, mlir::ValueRange)>;
-  llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to,
-                                      int64_t step, mlir::ValueRange init,
-                                      SummingLoop body);
-  void loop(mlir::Value from, mlir::Value to, int64_t step,
-            llvm::function_ref<void(mlir::Value)> body);
   /// Iterations that are apart from each other, from 0 on.
   void parallelLoop(mlir::OpFoldResult to, int64_t step,
                     llvm::function_ref<void(mlir::Value)> body);
-  void when(mlir::Value condition, llvm::function_ref<void()> then,
-            llvm::function_ref<void()> otherwise = nullptr);
 
   //===--------------------------------------------------------------------===//
   // Parts of the product

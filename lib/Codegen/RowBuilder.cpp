@@ -19,7 +19,7 @@ Type kvern::getAccumulatorType(Type element) {
 
 RowBuilder::RowBuilder(Location loc, OpBuilder &builder, Type element,
                        int64_t vectorBits)
-    : ImplicitLocOpBuilder(loc, builder), element(element),
+    : LoopBuilder(loc, builder), element(element),
       lanes(vectorBits / element.getIntOrFloatBitWidth()),
       vector(VectorType::get({lanes}, element)) {}
 
@@ -27,38 +27,11 @@ RowBuilder::RowBuilder(Location loc, OpBuilder &builder, Type element,
 // Index arithmetic
 //===----------------------------------------------------------------------===//
 
-Value RowBuilder::index(int64_t value) {
-  return arith::ConstantIndexOp::create(*this, value);
-}
-Value RowBuilder::add(Value a, Value b) {
-  return createOrFold<arith::AddIOp>(a, b);
-}
-Value RowBuilder::add(Value a, int64_t b) {
-  return b == 0 ? a : add(a, index(b));
-}
-Value RowBuilder::sub(Value a, Value b) {
-  return createOrFold<arith::SubIOp>(a, b);
-}
-Value RowBuilder::mul(Value a, int64_t b) {
-  return b == 1 ? a : mul(a, index(b));
-}
-Value RowBuilder::mul(Value a, Value b) {
-  return createOrFold<arith::MulIOp>(a, b);
-}
-Value RowBuilder::min(Value a, Value b) {
-  return createOrFold<arith::MinSIOp>(a, b);
-}
-Value RowBuilder::max(Value a, Value b) {
-  return createOrFold<arith::MaxSIOp>(a, b);
-}
 Value RowBuilder::div(Value a, int64_t b) {
   return b == 1 ? a : createOrFold<arith::DivUIOp>(a, index(b));
 }
 Value RowBuilder::mod(Value a, int64_t b) {
   return b == 1 ? index(0) : createOrFold<arith::RemUIOp>(a, index(b));
-}
-Value RowBuilder::less(Value a, Value b) {
-  return createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, a, b);
 }
 Value RowBuilder::roundDown(Value a, int64_t multiple) {
   return sub(a, mod(a, multiple));
@@ -75,24 +48,6 @@ Value RowBuilder::sizeOf(Value memory, int64_t axis) {
 // Control flow
 //===----------------------------------------------------------------------===//
 
-void RowBuilder::loop(Value from, Value to, int64_t step, Loop body) {
-  auto result = scf::ForOp::create(*this, from, to, index(step));
-  InsertionGuard guard(*this);
-  setInsertionPoint(result.getBody()->getTerminator());
-  body(result.getInductionVar());
-}
-
-SmallVector<Value> RowBuilder::loop(Value from, Value to, int64_t step,
-                                    ValueRange init, CarryingLoop body) {
-  auto result = scf::ForOp::create(*this, from, to, index(step), init);
-  InsertionGuard guard(*this);
-  setInsertionPointToEnd(result.getBody());
-  SmallVector<Value> next =
-      body(result.getInductionVar(), result.getRegionIterArgs());
-  scf::YieldOp::create(*this, next);
-  return SmallVector<Value>(result.getResults());
-}
-
 void RowBuilder::parallel(ArrayRef<Value> sizes,
                           llvm::function_ref<void(ValueRange)> body) {
   SmallVector<OpFoldResult> bounds;
@@ -104,28 +59,6 @@ void RowBuilder::parallel(ArrayRef<Value> sizes,
   InsertionGuard guard(*this);
   setInsertionPoint(result.getBody()->getTerminator());
   body(result.getInductionVars());
-}
-
-void RowBuilder::when(Value condition, llvm::function_ref<void()> then,
-                      llvm::function_ref<void()> otherwise) {
-  if (std::optional<int64_t> known = getConstantIntValue(condition)) {
-    if (*known) {
-      then();
-    } else if (otherwise) {
-      otherwise();
-    }
-    return;
-  }
-  auto branch =
-      scf::IfOp::create(*this, condition,
-                        /*withElseRegion=*/static_cast<bool>(otherwise));
-  InsertionGuard guard(*this);
-  setInsertionPoint(branch.thenYield());
-  then();
-  if (otherwise) {
-    setInsertionPoint(branch.elseYield());
-    otherwise();
-  }
 }
 
 //===----------------------------------------------------------------------===//

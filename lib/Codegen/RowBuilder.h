@@ -3,8 +3,7 @@
 #ifndef KVERN_LIB_CODEGEN_ROWBUILDER_H
 #define KVERN_LIB_CODEGEN_ROWBUILDER_H
 
-#include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "lib/Codegen/LoopBuilder.h"
 
 namespace kvern {
 
@@ -12,7 +11,7 @@ namespace kvern {
 mlir::Type getAccumulatorType(mlir::Type element);
 
 /// Emits code that computes in registers of `vectorBits` bits of `element`.
-class RowBuilder : public mlir::ImplicitLocOpBuilder {
+class RowBuilder : public LoopBuilder {
 public:
   RowBuilder(mlir::Location loc, mlir::OpBuilder &builder, mlir::Type element,
              int64_t vectorBits);
@@ -22,36 +21,17 @@ public:
   const int64_t lanes;
   const mlir::VectorType vector;
 
-  // Index arithmetic; folds.
-  mlir::Value index(int64_t value);
-  mlir::Value add(mlir::Value a, mlir::Value b);
-  mlir::Value add(mlir::Value a, int64_t b);
-  mlir::Value sub(mlir::Value a, mlir::Value b);
-  mlir::Value mul(mlir::Value a, int64_t b);
-  mlir::Value mul(mlir::Value a, mlir::Value b);
-  mlir::Value min(mlir::Value a, mlir::Value b);
-  mlir::Value max(mlir::Value a, mlir::Value b);
   /// Of values that are not negative.
   mlir::Value div(mlir::Value a, int64_t b);
   mlir::Value mod(mlir::Value a, int64_t b);
-  mlir::Value less(mlir::Value a, mlir::Value b);
   /// Of values that are not negative; any multiple.
   mlir::Value roundDown(mlir::Value a, int64_t multiple);
   mlir::Value roundUp(mlir::Value a, int64_t multiple);
   mlir::Value sizeOf(mlir::Value memory, int64_t axis);
 
-  using Loop = llvm::function_ref<void(mlir::Value)>;
-  using CarryingLoop = llvm::function_ref<llvm::SmallVector<mlir::Value>(
-      mlir::Value, mlir::ValueRange)>;
-  void loop(mlir::Value from, mlir::Value to, int64_t step, Loop body);
-  llvm::SmallVector<mlir::Value> loop(mlir::Value from, mlir::Value to,
-                                      int64_t step, mlir::ValueRange init,
-                                      CarryingLoop body);
   /// A loop whose turns may run at the same time.
   void parallel(llvm::ArrayRef<mlir::Value> sizes,
                 llvm::function_ref<void(mlir::ValueRange)> body);
-  void when(mlir::Value condition, llvm::function_ref<void()> then,
-            llvm::function_ref<void()> otherwise = nullptr);
 
   // Temporaries: one-dimensional memory of accumulator elements.
   mlir::Value allocate(mlir::Value size);
