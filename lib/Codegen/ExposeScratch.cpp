@@ -2,11 +2,11 @@
 // Lets the caller of a kernel allocate its temporaries.
 #include "lib/Codegen/Kernel.h"
 #include "lib/Codegen/Passes.h"
+#include "lib/Support/CopyArithmetic.h"
 #include "lib/Support/KernelModules.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace kvern {
@@ -16,26 +16,6 @@ namespace kvern {
 
 using namespace mlir;
 using namespace kvern;
-
-/// Copies the pure ops behind `value` to `builder`; `mapping` gives the leaves.
-/// Null when it depends on other arguments than those.
-static Value copyArithmetic(Value value, OpBuilder &builder,
-                            IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value)) {
-    return known;
-  }
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getNumRegions() != 0 || !isPure(op)) {
-    return {};
-  }
-  for (Value operand : op->getOperands()) {
-    if (!copyArithmetic(operand, builder, mapping)) {
-      return {};
-    }
-  }
-  builder.clone(*op, mapping);
-  return mapping.lookup(value);
-}
 
 /// The function that makes the scratch of `kernel`, which gets it as further
 /// arguments.
@@ -71,7 +51,7 @@ static FailureOr<func::FuncOp> exposeScratch(func::FuncOp kernel) {
   for (memref::AllocOp alloc : allocations) {
     SmallVector<Value> dynamicSizes;
     for (Value size : alloc.getDynamicSizes()) {
-      dynamicSizes.push_back(copyArithmetic(size, builder, mapping));
+      dynamicSizes.push_back(copyArithmetic(size, builder, mapping, isPure));
       if (!dynamicSizes.back()) {
         companion.erase();
         return alloc.emitOpError("has a size that the caller cannot know");

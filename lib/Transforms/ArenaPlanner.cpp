@@ -16,6 +16,7 @@
 
 #include "dialect/Kvern.h"
 #include "dialect/ops/Parallel.h"
+#include "lib/Support/CopyArithmetic.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -25,27 +26,13 @@
 using namespace mlir;
 using namespace kvern;
 
-/// Copies of index arithmetic at another place. `mapping` gives the leaves.
 /// Null when the value depends on anything but arithmetic on leaves.
 static Value rematerialize(Value value, OpBuilder &builder,
                            IRMapping &mapping) {
-  if (Value known = mapping.lookupOrNull(value)) {
-    return known;
-  }
-  Operation *op = value.getDefiningOp();
-  bool isArithmetic = op && op->getNumRegions() == 0 &&
-                      (isa<arith::ArithDialect>(op->getDialect()) ||
-                       isa<HostSymbolOp, HostWorkersOp>(op));
-  if (!isArithmetic) {
-    return {};
-  }
-  for (Value operand : op->getOperands()) {
-    if (!rematerialize(operand, builder, mapping)) {
-      return {};
-    }
-  }
-  builder.clone(*op, mapping);
-  return mapping.lookup(value);
+  return copyArithmetic(value, builder, mapping, [](Operation *op) {
+    return isa<arith::ArithDialect>(op->getDialect()) ||
+           isa<HostSymbolOp, HostWorkersOp>(op);
+  });
 }
 
 namespace {
