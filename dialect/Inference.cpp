@@ -73,6 +73,16 @@ LogicalResult kvern::checkSameElementType(InferError error,
   return success();
 }
 
+FailureOr<SmallVector<kvern::TensorType>>
+kvern::getUniformTypes(InferError error, ValueRange operands) {
+  auto types = getTensorTypes(error, operands);
+  if (failed(types) || failed(checkSameDevice(error, *types)) ||
+      failed(checkSameElementType(error, *types))) {
+    return failure();
+  }
+  return types;
+}
+
 FailureOr<SmallVector<DimAttr>> kvern::broadcastShapes(InferError error,
                                                        ArrayRef<DimAttr> lhs,
                                                        ArrayRef<DimAttr> rhs) {

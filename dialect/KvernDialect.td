@@ -39,6 +39,14 @@ def Kvern_Dialect : Dialect {
     void registerBufferOps();
     void registerCheckOps();
     void registerHostOps();
+    void registerPackedOps();
+    void registerDerivedOps();
+    void registerAttentionOps();
+    void registerConvolutionOps();
+    void registerPoolingOps();
+    void registerQuantOps();
+    void registerParallelOps();
+    void registerTraceOps();
   }];
 }
 

@@ -12,6 +12,13 @@ using namespace kvern;
 #define GET_OP_CLASSES
 #include "dialect/ops/Attention.cpp.inc"
 
+void KvernDialect::registerAttentionOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Attention.cpp.inc"
+      >();
+}
+
 std::optional<MaskVariant> kvern::parseMaskVariant(StringRef name) {
   return llvm::StringSwitch<std::optional<MaskVariant>>(name)
       .Case("null", MaskVariant::Null)
@@ -121,9 +128,8 @@ LogicalResult AttentionOp::inferReturnTypes(MLIRContext *,
                                             Adaptor adaptor,
                                             SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+  auto types = getUniformTypes(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   ArrayRef<DimAttr> q = (*types)[0].getShape(), k = (*types)[1].getShape(),

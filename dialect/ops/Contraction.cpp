@@ -22,9 +22,8 @@ LogicalResult MatmulOp::inferReturnTypes(MLIRContext *,
                                          Adaptor adaptor,
                                          SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+  auto types = getUniformTypes(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   ArrayRef<DimAttr> lhs = types->front().getShape();

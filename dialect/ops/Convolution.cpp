@@ -12,6 +12,13 @@ using namespace kvern;
 #define GET_OP_CLASSES
 #include "dialect/ops/Convolution.cpp.inc"
 
+void KvernDialect::registerConvolutionOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Convolution.cpp.inc"
+      >();
+}
+
 bool kvern::isChannelsLast(StringRef inputLayout) {
   return inputLayout.ends_with("C");
 }
@@ -120,9 +127,8 @@ static LogicalResult inferConvolution(std::optional<Location> location,
                                       ArrayRef<StringRef> filterLayouts,
                                       SmallVectorImpl<Type> &results) {
   InferError error(location, OpT::getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+  auto types = getUniformTypes(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   Window window = getWindow(adaptor, rank);
@@ -179,9 +185,8 @@ LogicalResult PackedConvOp::inferReturnTypes(MLIRContext *context,
                                              Adaptor adaptor,
                                              SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+  auto types = getUniformTypes(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   ArrayRef<DimAttr> x = types->front().getShape();
@@ -251,9 +256,8 @@ LogicalResult Conv2dTransposeOp::inferReturnTypes(
     MLIRContext *, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+  auto types = getUniformTypes(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   Window window = getWindow(adaptor, 2);

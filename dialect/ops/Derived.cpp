@@ -12,6 +12,13 @@ using namespace kvern;
 #define GET_OP_CLASSES
 #include "dialect/ops/Derived.cpp.inc"
 
+void KvernDialect::registerDerivedOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Derived.cpp.inc"
+      >();
+}
+
 LogicalResult DerivedWeightOp::verify() {
   ArrayRef<DimAttr> shape =
       cast<kvern::TensorType>(getResult().getType()).getShape();

@@ -20,9 +20,8 @@ void KvernDialect::registerNormOps() {
 static LogicalResult inferNorm(InferError error, ValueRange operands,
                                ArrayRef<StringRef> names,
                                SmallVectorImpl<Type> &results) {
-  auto types = getTensorTypes(error, operands);
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+  auto types = getUniformTypes(error, operands);
+  if (failed(types)) {
     return failure();
   }
   ArrayRef<DimAttr> shape = types->front().getShape();

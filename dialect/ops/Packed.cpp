@@ -11,6 +11,13 @@ using namespace kvern;
 #define GET_OP_CLASSES
 #include "dialect/ops/Packed.cpp.inc"
 
+void KvernDialect::registerPackedOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Packed.cpp.inc"
+      >();
+}
+
 /// The sizes, when all of them are numbers of 1 or more.
 static FailureOr<SmallVector<int64_t>> getSizes(ArrayRef<DimAttr> shape) {
   SmallVector<int64_t> sizes;
@@ -61,9 +68,8 @@ LogicalResult PackedMatmulOp::inferReturnTypes(MLIRContext *context,
                                                Adaptor adaptor,
                                                SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+  auto types = getUniformTypes(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   ArrayRef<DimAttr> lhs = types->front().getShape();

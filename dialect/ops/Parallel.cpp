@@ -11,6 +11,13 @@ using namespace kvern;
 #define GET_OP_CLASSES
 #include "dialect/ops/Parallel.cpp.inc"
 
+void KvernDialect::registerParallelOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Parallel.cpp.inc"
+      >();
+}
+
 LogicalResult
 HostParallelForOp::verifySymbolUses(SymbolTableCollection &table) {
   auto function =

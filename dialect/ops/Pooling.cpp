@@ -11,6 +11,13 @@ using namespace kvern;
 #define GET_OP_CLASSES
 #include "dialect/ops/Pooling.cpp.inc"
 
+void KvernDialect::registerPoolingOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Pooling.cpp.inc"
+      >();
+}
+
 template <typename OpT>
 static LogicalResult inferPool(std::optional<Location> location,
                                typename OpT::Adaptor adaptor,
@@ -69,9 +76,8 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *,
                                       Adaptor adaptor,
                                       SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+  auto types = getUniformTypes(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   ArrayRef<DimAttr> x = types->front().getShape();

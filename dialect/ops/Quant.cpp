@@ -13,6 +13,13 @@ using namespace kvern;
 #define GET_OP_CLASSES
 #include "dialect/ops/Quant.cpp.inc"
 
+void KvernDialect::registerQuantOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Quant.cpp.inc"
+      >();
+}
+
 std::optional<BlockEncoding> BlockEncoding::parse(StringRef name) {
   if (name == "q8_0") {
     return BlockEncoding{8, 32, false};

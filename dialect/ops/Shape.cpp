@@ -183,10 +183,9 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
   if (adaptor.getInputs().empty()) {
     return error("expected at least one tensor, but got none");
   }
-  auto types = getTensorTypes(error, adaptor.getOperands());
+  auto types = getUniformTypes(error, adaptor.getOperands());
   int64_t axis = adaptor.getAxis();
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types)) ||
+  if (failed(types) ||
       failed(checkAxis(error, axis, types->front().getRank()))) {
     return failure();
   }

@@ -8,3 +8,10 @@ using namespace kvern;
 
 #define GET_OP_CLASSES
 #include "dialect/ops/Trace.cpp.inc"
+
+void KvernDialect::registerTraceOps() {
+  addOperations<
+#define GET_OP_LIST
+#include "dialect/ops/Trace.cpp.inc"
+      >();
+}
