@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The machine's limits, measured: time for the same flops from registers or the same bytes from memory."""
+"""The machine's limits, measured: time for the same flops from registers or the same bytes from memory.
+
+Measured apart from kvern's own runtime, which reports shares of limits too: the yardstick is not to be made of what it
+measures.
+"""
 
 from __future__ import annotations
 

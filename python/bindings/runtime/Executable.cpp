@@ -9,6 +9,7 @@
 #include <map>
 
 #include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -70,6 +71,7 @@ void bindExecutable(nb::module_ &m) {
       .def("to_bytes", [](const Executable &self) {
         return nb::bytes(self.bytes().data(), self.bytes().size());
       });
+  m.def("evaluate_dim", &evaluateDim, nb::arg("dim"), nb::arg("symbols"));
   m.def("write_executable", &write, nb::arg("manifest"), nb::arg("objects"),
         nb::arg("constants") = std::map<uint32_t, nb::bytes>());
 }

@@ -17,6 +17,11 @@ nanobind::dict toPython(const runtime::Manifest &manifest);
 /// int (a size) or a str (a symbol of the program).
 runtime::Manifest manifestFromPython(nanobind::dict manifest);
 
+/// The value of a dim of a manifest; nothing when a symbol that it needs has
+/// none (below 0), on overflow, or on division by zero.
+std::optional<int64_t> evaluateDim(nanobind::dict dim,
+                                   const std::vector<int64_t> &symbols);
+
 void bindExecutable(nanobind::module_ &m);
 void bindModel(nanobind::module_ &m);
 void bindWeightSet(nanobind::module_ &m);

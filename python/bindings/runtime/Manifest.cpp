@@ -208,6 +208,15 @@ nb::dict toPython(const Manifest &manifest) {
   return dict;
 }
 
+std::optional<int64_t> evaluateDim(nb::dict dim,
+                                   const std::vector<int64_t> &symbols) {
+  DimExpr expr = dimFromPython(dim, /*symbols=*/{});
+  if (!expr.isWellFormed(symbols.size())) {
+    raise("ArtifactError", "malformed dim '" + expr.text + "'");
+  }
+  return expr.evaluate(symbols);
+}
+
 Manifest manifestFromPython(nb::dict dict) {
   Manifest manifest;
   manifest.kvernVersion = get<std::string>(dict, "kvern_version", "");

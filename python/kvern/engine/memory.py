@@ -10,7 +10,6 @@ from typing import Any
 
 from kvern import _runtime
 from kvern.dtype import DType
-from kvern.engine._dims import evaluate
 from kvern.errors import InputError, InputTypeError
 
 __all__ = ["MemoryPlan", "plan_memory"]
@@ -90,7 +89,7 @@ def plan_memory(
 
 
 def _bytes_of(tensor: dict[str, Any], symbols: list[int]) -> int | None:
-    sizes = [evaluate(dim, symbols) for dim in tensor["dims"]]
+    sizes = [_runtime.evaluate_dim(dim, symbols) for dim in tensor["dims"]]
     known = [size for size in sizes if size is not None]
     if len(known) < len(sizes):
         return None

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from kvern import _runtime
-from kvern.engine._dims import evaluate
 
 __all__ = ["KernelReport", "Report", "machine_limits", "profile"]
 
@@ -148,8 +147,8 @@ def profile(
     return Report(program["name"], sizes, core.threads, kernels, total, limits, starts)
 
 
-def _known(dim: dict[str, Any], symbols: Sequence[int]) -> int | None:
-    value = evaluate(dim, symbols)
+def _known(dim: dict[str, Any], symbols: list[int]) -> int | None:
+    value = _runtime.evaluate_dim(dim, symbols)
     return value if value is not None and value >= 0 else None
 
 
