@@ -10,8 +10,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from kvern import _runtime
+from kvern.dtype import DType
+from kvern.engine import InferenceSession, Model
 
 PRELUDE = """
 #include <stdint.h>
@@ -50,3 +53,62 @@ def executable(source: str, *programs: dict[str, Any], **fields: Any) -> bytes:
     constants = fields.pop("constants", {})
     manifest = {"programs": list(programs), **fields}
     return _runtime.write_executable(manifest, [compile_c(source)], constants)
+
+
+F32, I64 = DType.float32.value, DType.int64.value
+
+
+def tensor(name: str, *dims: Any, dtype: int = F32, kind: str = "tensor") -> dict[str, Any]:
+    return {"name": name, "dtype": dtype, "kind": kind, "dims": list(dims)}
+
+
+def dim(text: str, *terms: tuple[int, int]) -> dict[str, Any]:
+    return {"text": text, "terms": list(terms)}
+
+
+CONST, SYMBOL, ADD, MUL, DIV, MOD = range(6)
+N5 = dim("n * 5 + 1", (SYMBOL, 0), (CONST, 5), (MUL, 0), (CONST, 1), (ADD, 0))
+
+# y[n, 3] = x[n, 3] * scale[3] + bias
+AFFINE = """
+int32_t affine(struct KvernFrame *f) {
+  int64_t n = f->symbols[0], dims[2] = {n, 3};
+  const float *x = f->inputs[0], *scale = f->weights[0], *bias = f->weights[1];
+  float *y = kvern_rt_output(f, 0, 2, dims);
+  float *t = kvern_rt_workspace(f, n * 3 * sizeof(float));
+  for (int64_t i = 0; i < n * 3; ++i) t[i] = x[i] * scale[i % 3];
+  for (int64_t i = 0; i < n * 3; ++i) y[i] = t[i] + bias[0];
+  return 0;
+}
+"""
+
+
+def affine(**fields: Any) -> bytes:
+    entry = program(
+        "affine",
+        symbols=["n"],
+        inputs=[tensor("x", "n", 3)],
+        outputs=[tensor("y", "n", 3)],
+        weights=[0, 1],
+    )
+    weights = [
+        {"name": "scale", "dtype": F32, "shape": [3]},
+        {"name": "bias", "dtype": F32, "shape": [], "align": 4},
+    ]
+    return executable(AFFINE, entry, weights=weights, **fields)
+
+
+SCALE = np.array([1, 2, 3], np.float32)
+WEIGHTS = {"scale": SCALE, "bias": np.float32(10) * np.ones((), np.float32)}
+
+
+def load(data: bytes, **weights: Any) -> Model:
+    return InferenceSession().load(data, weights_registry=weights or None)
+
+
+def load_affine() -> Model:
+    return InferenceSession().load(affine(), weights_registry=WEIGHTS)
+
+
+def zeros(*shape: int) -> np.ndarray:
+    return np.zeros(shape, np.float32)
