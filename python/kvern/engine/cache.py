@@ -18,9 +18,9 @@ import os
 import re
 import secrets
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import kvern
 from kvern import _runtime
@@ -33,6 +33,7 @@ __all__ = [
     "cache_size",
     "compile_cached",
     "kernel_dir",
+    "replacing",
     "trim",
     "write_atomically",
 ]
@@ -189,27 +190,35 @@ def _touch(path: str) -> None:
             os.utime(path)
 
 
-def write_atomically(path: str, data: bytes) -> None:
+@contextlib.contextmanager
+def replacing(path: str) -> Iterator[IO[bytes]]:
     """Writes a file so that others see the old one or the new one, never a part.
 
     Args:
         path: Path of the file.
-        data: Its contents.
+
+    Yields:
+        What to write to; when the block ends without an exception, that is the file.
 
     Raises:
         OSError: The file cannot be written.
     """
     folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(8)}.tmp")
+    temporary = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(8)}{_TEMPORARY_SUFFIX}")
     try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
+        with open(temporary, "xb") as file:
+            yield file
         os.replace(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def write_atomically(path: str, data: bytes) -> None:
+    """Writes a file of these contents; see `replacing`."""
+    with replacing(path) as file:
+        file.write(data)
 
 
 def build_id() -> list[str]:

@@ -11,11 +11,9 @@ weight. A file of another layout is of no use to an executable; a truncated one 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-import secrets
 import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -25,6 +23,7 @@ import kvern
 from kvern import _runtime
 from kvern.driver import Buffer
 from kvern.dtype import DType
+from kvern.engine.cache import replacing
 from kvern.errors import FileError, WeightError
 
 __all__ = ["PackedFile", "layout_key", "read_packed", "write_packed"]
@@ -128,21 +127,13 @@ def write_packed(
         entry[3] = start = -(-start // _ALIGNMENT) * _ALIGNMENT
         start += size
     text = json.dumps(description).encode()
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name[:40]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(_HEADER.pack(_MAGIC, _VERSION, 0, len(text), start))
-            file.write(text)
-            for entry, core in zip(entries, tensors.values(), strict=True):
-                file.seek(entry[3])
-                file.write(_bytes_of(core))
-            file.truncate(start)
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    with replacing(path) as file:
+        file.write(_HEADER.pack(_MAGIC, _VERSION, 0, len(text), start))
+        file.write(text)
+        for entry, core in zip(entries, tensors.values(), strict=True):
+            file.seek(entry[3])
+            file.write(_bytes_of(core))
+        file.truncate(start)
 
 
 def _bytes_of(core: _runtime.Buffer) -> memoryview:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kvern.graph._convert import to_tensor
 from kvern.graph._staging import stage_tensor
@@ -42,16 +42,7 @@ def max_pool2d(
         TypeError: The input is bool.
         ValueError: The input has another rank, or an argument is out of its range.
     """
-    name = "max_pool2d"
-    return stage_tensor(
-        name,
-        to_tensor(name, input),
-        kernel_size=to_ints(name, "kernel_size", kernel_size, 2),
-        strides=to_ints(name, "stride", stride, 2),
-        dilations=to_ints(name, "dilation", dilation, 2),
-        paddings=_paddings(name, padding),
-        ceil_mode=bool(ceil_mode),
-    )
+    return _pool("max_pool2d", input, kernel_size, stride, dilation, padding, ceil_mode)
 
 
 def avg_pool2d(
@@ -79,16 +70,37 @@ def avg_pool2d(
         TypeError: The input is not float.
         ValueError: The input has another rank, or an argument is out of its range.
     """
-    name = "avg_pool2d"
-    return stage_tensor(
-        name,
-        to_tensor(name, input),
-        kernel_size=to_ints(name, "kernel_size", kernel_size, 2),
-        strides=to_ints(name, "stride", stride, 2),
-        dilations=to_ints(name, "dilation", dilation, 2),
-        paddings=_paddings(name, padding),
-        ceil_mode=bool(ceil_mode),
+    return _pool(
+        "avg_pool2d",
+        input,
+        kernel_size,
+        stride,
+        dilation,
+        padding,
+        ceil_mode,
         count_boundary=bool(count_boundary),
+    )
+
+
+def _pool(
+    op: str,
+    input: TensorValueLike,
+    kernel_size: int | Sequence[int],
+    stride: int | Sequence[int],
+    dilation: int | Sequence[int],
+    padding: int | Sequence[int],
+    ceil_mode: bool,
+    **attributes: Any,
+) -> TensorValue:
+    return stage_tensor(
+        op,
+        to_tensor(op, input),
+        kernel_size=to_ints(op, "kernel_size", kernel_size, 2),
+        strides=to_ints(op, "stride", stride, 2),
+        dilations=to_ints(op, "dilation", dilation, 2),
+        paddings=_paddings(op, padding),
+        ceil_mode=bool(ceil_mode),
+        **attributes,
     )
 
 
