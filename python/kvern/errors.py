@@ -18,6 +18,8 @@ __all__ = [
     "GraphError",
     "InputError",
     "InputTypeError",
+    "InsufficientBlocksError",
+    "KVCacheError",
     "KvernError",
     "OutOfMemoryError",
     "ShapeError",
@@ -72,6 +74,14 @@ class ExecutionError(KvernError, RuntimeError):
 
 class ArtifactError(KvernError, ValueError):
     """An executable file is damaged, of another version, or not for this machine."""
+
+
+class KVCacheError(KvernError, RuntimeError, ValueError):
+    """A request was used wrongly with a cache: claimed twice, say, or never."""
+
+
+class InsufficientBlocksError(KVCacheError):
+    """A cache has too few pages left; the request is as it was before."""
 
 
 class OutOfMemoryError(KvernError, MemoryError):

@@ -7,6 +7,23 @@ A page holds `page_size` tokens of all layers. Position `p` of sequence `b` is r
 
 from __future__ import annotations
 
+from kvern.nn.kv_cache._buffers import (
+    KVCacheBuffer,
+    KVCacheBufferInterface,
+    KVCacheMemory,
+    MultiKVCacheBuffer,
+    ReplicatedKVCacheMemory,
+)
+from kvern.nn.kv_cache._building import KVCacheAssignment
+from kvern.nn.kv_cache._dispatch import (
+    AttnKey,
+    AttnKeyInterface,
+    BatchCharacteristics,
+    KVCacheMetrics,
+    MHAAttnKey,
+    MLAAttnKey,
+    MSAAttnKey,
+)
 from kvern.nn.kv_cache._inputs import (
     KVCacheInputs,
     KVCacheInputsPerDevice,
@@ -15,29 +32,52 @@ from kvern.nn.kv_cache._inputs import (
     build_max_lengths_tensors,
     unflatten_ragged_attention_inputs,
 )
+from kvern.nn.kv_cache._interface import KVCacheParamInterface
 from kvern.nn.kv_cache._multi import MultiKVCacheParams
 from kvern.nn.kv_cache._options import KVCacheQuantizationConfig, KVConnectorType
 from kvern.nn.kv_cache._params import (
-    KVCacheParamInterface,
     KVCacheParams,
     MHAKVCacheParams,
     MLAKVCacheParams,
     MSAKVCacheParams,
 )
+from kvern.nn.kv_cache._sizing import (
+    compute_max_seq_len_fitting_in_cache,
+    compute_num_device_blocks,
+    compute_num_host_blocks,
+    estimated_memory_size,
+)
 
 __all__ = [
+    "AttnKey",
+    "AttnKeyInterface",
+    "BatchCharacteristics",
+    "KVCacheAssignment",
+    "KVCacheBuffer",
+    "KVCacheBufferInterface",
     "KVCacheInputs",
     "KVCacheInputsPerDevice",
+    "KVCacheMemory",
+    "KVCacheMetrics",
     "KVCacheParamInterface",
     "KVCacheParams",
     "KVCacheQuantizationConfig",
     "KVConnectorType",
+    "MHAAttnKey",
     "MHAKVCacheParams",
+    "MLAAttnKey",
     "MLAKVCacheParams",
+    "MSAAttnKey",
     "MSAKVCacheParams",
+    "MultiKVCacheBuffer",
     "MultiKVCacheInputs",
     "MultiKVCacheParams",
     "PagedCacheValues",
+    "ReplicatedKVCacheMemory",
     "build_max_lengths_tensors",
+    "compute_max_seq_len_fitting_in_cache",
+    "compute_num_device_blocks",
+    "compute_num_host_blocks",
+    "estimated_memory_size",
     "unflatten_ragged_attention_inputs",
 ]

@@ -7,11 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from kvern.driver import Buffer
 from kvern.errors import InputError
 from kvern.graph import BufferType, DeviceRef, TensorType
+from kvern.nn.kv_cache._buffers import MultiKVCacheBuffer
+from kvern.nn.kv_cache._building import KVCacheAssignment
 from kvern.nn.kv_cache._inputs import MultiKVCacheInputs
+from kvern.nn.kv_cache._interface import KVCacheParamInterface
 from kvern.nn.kv_cache._options import KVConnectorType
-from kvern.nn.kv_cache._params import KVCacheParamInterface
 
 __all__ = ["MultiKVCacheParams"]
 
@@ -68,6 +71,31 @@ class MultiKVCacheParams:
         """Bytes of a page: of all children, on all devices of a replica."""
         return sum(child.bytes_per_block for child in self.children)
 
+    @property
+    def num_eagle_speculative_tokens(self) -> int:
+        """Draft tokens of the method "eagle"."""
+        return self.num_draft_tokens if self.speculative_method == "eagle" else 0
+
+    @property
+    def enable_prefix_caching(self) -> bool:
+        """Whether all children keep full pages for requests that begin alike."""
+        return all(child.enable_prefix_caching for child in self.children)
+
+    @property
+    def enable_dp_cross_replica_prefix_copy(self) -> bool:
+        """Whether a replica may copy such pages from another one, of all children."""
+        return all(child.enable_dp_cross_replica_prefix_copy for child in self.children)
+
+    @property
+    def kv_hash_algo(self) -> str:
+        """How pages are named: as those of the first child."""
+        return self.children[0].kv_hash_algo
+
+    @property
+    def kv_hash_seed(self) -> int | None:
+        """Mixed into the names of pages: the first child's."""
+        return self.children[0].kv_hash_seed
+
     def get_symbolic_inputs(self, prefix: str = "") -> MultiKVCacheInputs[TensorType, BufferType]:
         """Returns the types of the inputs of all children.
 
@@ -76,6 +104,36 @@ class MultiKVCacheParams:
         """
         made: list[Any] = [
             child.get_symbolic_inputs(f"{prefix}cache_{index}_")
+            for index, child in enumerate(self.children)
+        ]
+        return MultiKVCacheInputs(made)
+
+    def allocate_buffers(self, total_num_pages: int) -> list[MultiKVCacheBuffer]:
+        """Returns the memory of the pages of all children, one object for each replica.
+
+        Args:
+            total_num_pages: Pages of each child and replica.
+
+        Raises:
+            ValueError: See `KVCacheParams.allocate_buffers`.
+        """
+        made = [child.allocate_buffers(total_num_pages) for child in self.children]
+        return [MultiKVCacheBuffer(replica) for replica in zip(*made, strict=True)]
+
+    def build_runtime_inputs(
+        self, assignments: Sequence[KVCacheAssignment], buffers: Sequence[MultiKVCacheBuffer]
+    ) -> MultiKVCacheInputs[Buffer, Buffer]:
+        """Returns the inputs of a run: the pages of each child, by the same table.
+
+        Args:
+            assignments: The sequences of each replica.
+            buffers: The memory of each replica.
+
+        Raises:
+            ValueError: There are not as many as replicas.
+        """
+        made = [
+            child.build_runtime_inputs(assignments, [buffer.children[index] for buffer in buffers])
             for index, child in enumerate(self.children)
         ]
         return MultiKVCacheInputs(made)

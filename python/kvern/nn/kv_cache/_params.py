@@ -6,15 +6,22 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
+from kvern.driver import Buffer
 from kvern.dtype import DType
-from kvern.errors import DeviceError, DTypeError, InputError, ShapeError, UnsupportedError
+from kvern.errors import DeviceError, ShapeError, UnsupportedError
 from kvern.graph import BufferType, DeviceRef, TensorType
-from kvern.nn.kv_cache._inputs import KVCacheInputs, KVCacheInputsPerDevice
+from kvern.nn.kv_cache._buffers import KVCacheBuffer
+from kvern.nn.kv_cache._building import (
+    KVCacheAssignment,
+    allocate_buffers,
+    runtime_inputs,
+    symbolic_inputs,
+)
+from kvern.nn.kv_cache._checks import check_dtype, check_options
+from kvern.nn.kv_cache._inputs import KVCacheInputs
 from kvern.nn.kv_cache._options import (
-    HASH_ALGORITHMS,
-    SPECULATIVE_METHODS,
     KVCacheQuantizationConfig,
     KVConnectorType,
 )
@@ -23,58 +30,13 @@ if TYPE_CHECKING:
     pass
 
 __all__ = [
-    "KVCacheParamInterface",
     "KVCacheParams",
     "MHAKVCacheParams",
     "MLAKVCacheParams",
     "MSAKVCacheParams",
 ]
 
-_PLAIN = (DType.float32, DType.bfloat16, DType.float16)
-_QUANTIZED = (DType.float8_e4m3fn, DType.int8)
 _SHORTHANDS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float8_e4m3fn": "f8_e4m3fn"}
-
-
-@runtime_checkable
-class KVCacheParamInterface(Protocol):
-    """What one cache and a tree of caches have in common."""
-
-    @property
-    def page_size(self) -> int:
-        """Tokens of a page."""
-        ...
-
-    @property
-    def data_parallel_degree(self) -> int:
-        """Replicas, each with pages of its own."""
-        ...
-
-    @property
-    def devices(self) -> Sequence[DeviceRef]:
-        """All devices, replica by replica."""
-        ...
-
-    @property
-    def n_devices(self) -> int:
-        """Number of devices."""
-        ...
-
-    @property
-    def bytes_per_block(self) -> int:
-        """Bytes of a page: all layers, on all devices of a replica."""
-        ...
-
-    def get_symbolic_inputs(self, prefix: str = "") -> Any:
-        """Returns the types of a graph's inputs, with `prefix` before the names of dims."""
-        ...
-
-    def allocate_buffers(self, total_num_pages: int) -> Sequence[Any]:
-        """Returns the memory of the pages, one object for each replica."""
-        ...
-
-    def build_runtime_inputs(self, assignments: Sequence[Any], buffers: Sequence[Any]) -> Any:
-        """Returns the inputs of a run, of each replica's assignment and memory."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -136,59 +98,8 @@ class KVCacheParams:
                 f"{name}: expected a number of devices that data_parallel_degree "
                 f"({self.data_parallel_degree}) divides, but got {len(self.devices)}"
             )
-        self._check_dtype(name)
-        self._check_options(name)
-
-    def _check_dtype(self, name: str) -> None:
-        config = self.kvcache_quant_config
-        allowed = _PLAIN if config is None else _QUANTIZED
-        if self.dtype not in allowed:
-            kind = "without" if config is None else "with"
-            raise DTypeError(
-                f"{name}: expected dtype to be one of {', '.join(map(str, allowed))} {kind} "
-                f"kvcache_quant_config, but got {self.dtype}"
-            )
-        if config is not None:
-            config.groups(self.head_dim)
-
-    def _check_options(self, name: str) -> None:
-        if self.per_layer_buffers:
-            raise UnsupportedError(
-                f"{name}: expected per_layer_buffers=False, but got True: the kernels take the layers of a cache "
-                "in one buffer"
-            )
-        if self.kv_hash_algo not in HASH_ALGORITHMS:
-            raise InputError(
-                f"{name}: expected kv_hash_algo to be one of {', '.join(HASH_ALGORITHMS)}, but got "
-                f"{self.kv_hash_algo!r}"
-            )
-        if self.speculative_method not in (None, *SPECULATIVE_METHODS):
-            raise InputError(
-                f"{name}: expected speculative_method to be None or one of {', '.join(SPECULATIVE_METHODS)}, but "
-                f"got {self.speculative_method!r}"
-            )
-        if self.num_draft_tokens < 0:
-            raise InputError(
-                f"{name}: expected num_draft_tokens >= 0, but got {self.num_draft_tokens}"
-            )
-        if self.kv_connector is not None:
-            object.__setattr__(self, "kv_connector", KVConnectorType(self.kv_connector))
-        if self.kv_connector not in (None, KVConnectorType.null, KVConnectorType.local):
-            raise UnsupportedError(
-                f"{name}: expected kv_connector to be None, 'null' or 'local', but got {str(self.kv_connector.value)!r}"
-            )
-        if self.kv_connector_config is not None:
-            raise UnsupportedError(
-                f"{name}: expected kv_connector_config=None, but got {self.kv_connector_config!r}: the connectors "
-                "'null' and 'local' have no settings"
-            )
-        if self.kv_connector is KVConnectorType.local and not (
-            self.enable_prefix_caching and self.host_kvcache_swap_space_gb
-        ):
-            raise InputError(
-                f"{name}: expected enable_prefix_caching=True and host_kvcache_swap_space_gb > 0 with the connector "
-                f"'local', but got {self.enable_prefix_caching} and {self.host_kvcache_swap_space_gb}"
-            )
+        check_dtype(self)
+        check_options(self)
 
     # --- Shapes -----------------------------------------------------------------------------------------------
 
@@ -269,28 +180,34 @@ class KVCacheParams:
             prefix: Put before the names of the dims that count pages, so that two caches of one graph differ. The dim
                 `batch_size` is the graph's and has none. With several replicas each has dims of its own.
         """
-        inputs = []
-        for index, device in enumerate(self.devices):
-            replica = index // self.tensor_parallel_degree
-            own = f"replica_{replica}_" if self.data_parallel_degree > 1 else ""
-            pages, batch = f"{prefix}{own}total_num_pages", f"{own}batch_size"
-            scales = None
-            if self.kvcache_quant_config is not None and self.scales_shape_per_block is not None:
-                shape = [pages, *self.scales_shape_per_block]
-                scales = BufferType(self.kvcache_quant_config.scale_dtype, shape, device)
-            inputs.append(
-                KVCacheInputsPerDevice(
-                    kv_blocks=BufferType(self.dtype, [pages, *self.shape_per_block], device),
-                    cache_lengths=TensorType(DType.uint32, [batch], device),
-                    lookup_table=TensorType(
-                        DType.uint32, [batch, f"{prefix}{own}max_num_pages"], device
-                    ),
-                    max_prompt_length=TensorType(DType.uint32, [1], DeviceRef.CPU()),
-                    max_cache_length=TensorType(DType.uint32, [1], DeviceRef.CPU()),
-                    kv_scales=scales,
-                )
-            )
-        return KVCacheInputs(inputs)
+        return symbolic_inputs(self, prefix)
+
+    def allocate_buffers(self, total_num_pages: int) -> list[KVCacheBuffer]:
+        """Returns the memory of the pages, zeros, one object for each replica.
+
+        Args:
+            total_num_pages: Pages of each replica.
+
+        Raises:
+            ValueError: There are no pages, a device does not exist, or there is no kernel for several devices of a
+                replica (the latter is a NotImplementedError too).
+            MemoryError: There is not so much memory.
+        """
+        return allocate_buffers(self, total_num_pages)
+
+    def build_runtime_inputs(
+        self, assignments: Sequence[KVCacheAssignment], buffers: Sequence[KVCacheBuffer]
+    ) -> KVCacheInputs[Buffer, Buffer]:
+        """Returns the inputs of a run.
+
+        Args:
+            assignments: The sequences of each replica.
+            buffers: The memory of each replica.
+
+        Raises:
+            ValueError: There are not as many as replicas.
+        """
+        return runtime_inputs(self, assignments, buffers)
 
 
 @dataclass(frozen=True)
