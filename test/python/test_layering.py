@@ -55,6 +55,18 @@ PYTHON = {
     "graph": {"dtype", "errors", "driver", "_mlir"},
     "engine": {"dtype", "errors", "driver", "graph", "_runtime"},
     "nn": {"dtype", "errors", "driver", "graph", "engine"},
+    "pipelines": {"dtype", "errors", "driver", "graph", "engine", "nn", "kv_cache", "models"},
+    "cli": {
+        "dtype",
+        "errors",
+        "driver",
+        "graph",
+        "engine",
+        "nn",
+        "kv_cache",
+        "models",
+        "pipelines",
+    },
 }
 # The only modules that know MLIR's bindings.
 MLIR_MODULES = {"graph/_mlir.py", "graph/_source.py"}
