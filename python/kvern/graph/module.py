@@ -28,6 +28,27 @@ class Module:
         self._op: Any = None
         self._symbols: set[str] = set()
 
+    @classmethod
+    def parse(cls, text: str, source: str = "IR") -> Module:
+        """Reads a module from IR text, as `str(module)`, a stage or `kvern-opt` gives it.
+
+        The graphs in it can be compiled and shown, but have no `Graph`: `graphs` is empty.
+
+        Args:
+            text: The text.
+            source: What it is called in the error.
+
+        Raises:
+            ValueError: It is no valid module; the message has the place.
+        """
+        mlir = bindings()
+        module = cls()
+        try:
+            module._op = mlir.ir.Module.parse(text, mlir.context)
+        except mlir.ir.MLIRError as error:
+            raise GraphError(f"expected a module of graphs in {source}, but got {error}") from None
+        return module
+
     @property
     def mlir_module(self) -> Any:
         """The MLIR module."""

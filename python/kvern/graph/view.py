@@ -11,13 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from kvern.errors import GraphError
 from kvern.graph._layout import lay_out
-from kvern.graph._mlir import bindings
 from kvern.graph.graph import Graph
 from kvern.graph.module import Module
 
-__all__ = ["GraphTable", "parse_module", "summarize", "write_html"]
+__all__ = ["GraphTable", "summarize", "write_html"]
 
 # What an op shows of an operand rather than to draw an edge: inputs, weights, and results used far away.
 _MOST_LAYERS = 24
@@ -66,27 +64,10 @@ class GraphTable:
     weights: dict[str, str]
 
 
-def parse_module(text: str, source: str = "the IR") -> Any:
-    """Reads a module from its text.
-
-    Args:
-        text: MLIR, as `str(graph)`, a stage or `kvern-opt` gives it.
-        source: What the text is called in the error.
-
-    Raises:
-        ValueError: It is no valid module; the message has the place.
-    """
-    mlir = bindings()
-    try:
-        return mlir.ir.Module.parse(text, mlir.context).operation
-    except mlir.ir.MLIRError as error:
-        raise GraphError(f"{source}: {error}") from None
-
-
-def summarize(model: Graph | Module | Any) -> list[GraphTable]:
-    """Returns what each function of a graph, a module of graphs, or an MLIR module holds."""
+def summarize(model: Graph | Module) -> list[GraphTable]:
+    """Returns what each function of a graph or a module of graphs holds."""
     tables = []
-    for function in _functions(_operation(model)):
+    for function in _functions(model):
         signature = function.attributes["function_type"].value
         ops: dict[str, int] = {}
         weights: dict[str, str] = {}
@@ -105,18 +86,18 @@ def summarize(model: Graph | Module | Any) -> list[GraphTable]:
     return tables
 
 
-def write_html(model: Graph | Module | Any, path: str | os.PathLike[str], title: str = "") -> None:
+def write_html(model: Graph | Module, path: str | os.PathLike[str], title: str = "") -> None:
     """Writes a page that draws every function, needs nothing else to be shown, and can be searched.
 
     An op shows its result, its weights and its constants; a click shows its IR and the line that staged it, and so
     does the address `page.html#12` for the node of that number.
 
     Args:
-        model: A graph, a module of graphs, or an MLIR module.
+        model: A graph, or a module of graphs.
         path: Path of the page.
         title: Its title; the name of the first function by default.
     """
-    functions = list(_functions(_operation(model)))
+    functions = list(_functions(model))
     names = [function.attributes["sym_name"].value for function in functions]
     details: list[dict[str, str]] = []
     sections = [
@@ -135,14 +116,9 @@ def write_html(model: Graph | Module | Any, path: str | os.PathLike[str], title:
     )
 
 
-def _operation(model: Any) -> Any:
-    if isinstance(model, Graph):
-        model = model.module
-    return model.mlir_module.operation if isinstance(model, Module) else model
-
-
-def _functions(module: Any) -> Iterator[Any]:
-    for op in module.regions[0].blocks[0]:
+def _functions(model: Graph | Module) -> Iterator[Any]:
+    module = model.module if isinstance(model, Graph) else model
+    for op in module.mlir_module.body:
         if op.operation.name == "func.func" and op.operation.regions[0].blocks:
             yield op.operation
 

@@ -14,9 +14,9 @@ import pytest
 from kvern import nn
 from kvern.dtype import DType
 from kvern.errors import GraphError
-from kvern.graph import DeviceRef, Graph, TensorType, ops
+from kvern.graph import DeviceRef, Graph, Module, TensorType, ops
 from kvern.graph._layout import lay_out
-from kvern.graph.view import parse_module, summarize, write_html
+from kvern.graph.view import summarize, write_html
 
 CPU = DeviceRef.CPU()
 VOID = {"meta", "input", "rect", "path"}
@@ -107,9 +107,9 @@ def test_summary_counts(graph: Graph) -> None:
 
 
 def test_text_is_parsed(graph: Graph) -> None:
-    assert summarize(parse_module(str(graph.module))) == summarize(graph)
+    assert summarize(Module.parse(str(graph.module))) == summarize(graph)
     with pytest.raises(GraphError, match=r"(?s)broken\.mlir.*expected"):
-        parse_module("func.func @f( {", "broken.mlir")
+        Module.parse("func.func @f( {", "broken.mlir")
 
 
 def test_layers_do_not_overlap() -> None:
