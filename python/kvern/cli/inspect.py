@@ -28,7 +28,7 @@ class _Section:
 
     def to_json(self) -> Any:
         if not self.titles:
-            return dict(self.rows)
+            return {row[0]: row[1] for row in self.rows}
         return [dict(zip(self.titles, row, strict=True)) for row in self.rows]
 
 
