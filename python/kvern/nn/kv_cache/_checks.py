@@ -64,7 +64,7 @@ def check_options(params: KVCacheParams) -> None:
             f"{name}: expected kv_connector_config=None, but got {params.kv_connector_config!r}: the connectors "
             "'null' and 'local' have no settings"
         )
-    if params.kv_connector is KVConnectorType.local and not (
+    if params.kv_connector == KVConnectorType.local and not (
         params.enable_prefix_caching and params.host_kvcache_swap_space_gb
     ):
         raise InputError(
