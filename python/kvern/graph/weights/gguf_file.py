@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -14,9 +15,10 @@ from kvern.dtype import DType
 from kvern.errors import UnsupportedError, WeightError
 from kvern.graph._source import located
 from kvern.graph.quantization import QuantizationEncoding
+from kvern.graph.weights.gguf_header import GGUFHeader, GGUFTensor, read_gguf_header
 from kvern.graph.weights.weights import CheckpointTensor, CheckpointWeights
 
-__all__ = ["GGUFWeights"]
+__all__ = ["GGUFWeights", "gguf_tensors"]
 
 _NUMBERS = {
     "F32": DType.float32,
@@ -55,43 +57,60 @@ class GGUFWeights(CheckpointWeights):
         Raises:
             FileNotFoundError: There is no such file.
             ValueError: The file is damaged.
-            NotImplementedError: The package gguf is not installed.
+            NotImplementedError: The file is of a version, or has a format of tensors, that is not known.
         """
-        if tensors is None:
-            reader = _read(source) if isinstance(source, (str, os.PathLike)) else source
-            tensors = {tensor.name: _tensor(tensor) for tensor in reader.tensors}
+        if tensors is None and isinstance(source, (str, os.PathLike)):
+            try:
+                tensors = gguf_tensors(source, read_gguf_header(source))
+            except (WeightError, UnsupportedError) as error:
+                raise located(type(error), "GGUFWeights", str(error)) from None
+        elif tensors is None:
+            tensors = {tensor.name: _of_reader(tensor) for tensor in source.tensors}
         super().__init__(tensors, prefix, allocated)
 
 
-def _read(path: str | os.PathLike[str]) -> Any:
-    try:
-        import gguf
-    except ImportError:
-        raise located(
-            UnsupportedError, "GGUFWeights", "reading GGUF files needs the package gguf"
-        ) from None
-    os.stat(path)
-    try:
-        return gguf.GGUFReader(path)
-    except (ValueError, IndexError, KeyError, OverflowError) as error:
-        raise located(
-            WeightError, "GGUFWeights", f"expected a GGUF file, but got {os.fspath(path)}: {error}"
-        ) from None
+def gguf_tensors(path: str | os.PathLike[str], header: GGUFHeader) -> dict[str, CheckpointTensor]:
+    """Returns the tensors of a file, which are mapped when they are loaded.
+
+    Args:
+        path: The file; it must keep its size while the tensors are in use.
+        header: Of the file.
+    """
+    return {name: _mapped(os.fspath(path), tensor) for name, tensor in header.tensors.items()}
 
 
-def _tensor(tensor: Any) -> CheckpointTensor:
+def _mapped(path: str, tensor: GGUFTensor) -> CheckpointTensor:
+    dtype = _NUMBERS.get(tensor.type, DType.uint8)
+    shape = tensor.shape
+    if tensor.type not in _NUMBERS:
+        rows = math.prod(shape[:-1])
+        shape = (*shape[:-1], tensor.size // rows if rows else 0)
+    load = functools.partial(_map, path, dtype, shape, tensor.offset)
+    return CheckpointTensor(dtype, shape, load, _encoding(tensor.type))
+
+
+def _map(path: str, dtype: DType, shape: tuple[int, ...], offset: int) -> Any:
+    from kvern.driver import Buffer
+
+    return Buffer.mmap(path, dtype, shape, offset=offset)
+
+
+def _encoding(name: str) -> QuantizationEncoding | None:
+    known = QuantizationEncoding.__members__.values()
+    return next((each for each in known if each.value == name and each.is_gguf), None)
+
+
+def _of_reader(tensor: Any) -> CheckpointTensor:
+    """A tensor of a `gguf.GGUFReader`."""
     name = tensor.tensor_type.name
     dtype = _NUMBERS.get(name)
-    encoding = None
     if dtype is None:
-        known = QuantizationEncoding.__members__.values()
-        encoding = next((known for known in known if known.value == name), None)
         dtype, shape = DType.uint8, tuple(map(int, tensor.data.shape))
     else:
         # GGUF lists the innermost axis first.
         shape = tuple(int(size) for size in reversed(tensor.shape))
     return CheckpointTensor(
-        dtype, shape, functools.partial(_view, tensor.data, dtype, shape), encoding
+        dtype, shape, functools.partial(_view, tensor.data, dtype, shape), _encoding(name)
     )
 
 
