@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command `kvern`. A file for each of its commands, imported when it is called."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+__all__ = ["main"]
+
+_NEEDED = ("click", "rich")
+
+
+def main() -> None:
+    """Runs the command line and ends the process with its exit code."""
+    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
+    if missing:
+        print(
+            f"kvern: error: {' and '.join(missing)} not installed. Run:\n\n    pip install 'kvern[cli]'\n",
+            file=sys.stderr,
+        )
+        sys.exit(2)
+    from kvern.cli.group import run
+
+    sys.exit(run(sys.argv[1:]))
