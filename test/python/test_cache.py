@@ -140,3 +140,28 @@ def test_a_warm_load_takes_milliseconds(folder):
     ]
     assert len(entries(folder)) == 1
     assert min(times[1:]) < 0.03
+
+
+def test_packed_weights_are_kept_and_trimmed(folder, monkeypatch):
+    path = cache.packed_path("k", 10)
+    assert path is not None and path.parent.is_dir() and folder in path.parents
+    path.write_bytes(bytes(10))
+    os.utime(path, (0, 0))
+    # A use is noted.
+    assert cache.packed_path("k", 10) == path
+    assert path.stat().st_mtime > 0
+    cache.trim(folder, 10)
+    assert path.is_file()
+    cache.trim(folder, 9)
+    assert not path.is_file()
+
+
+def test_packed_weights_that_are_not_kept(folder, monkeypatch):
+    monkeypatch.setenv("KVERN_CACHE_SIZE", "1000")
+    assert cache.packed_path("k", 500) is not None
+    assert cache.packed_path("k", 501) is None
+    monkeypatch.setenv("KVERN_CACHE_DIR", "")
+    assert cache.packed_path("k", 1) is None
+    (folder / "file").write_bytes(b"")
+    monkeypatch.setenv("KVERN_CACHE_DIR", str(folder / "file"))
+    assert cache.packed_path("k", 1) is None

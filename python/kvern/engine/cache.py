@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Executables and kernels kept on disk between processes.
+"""Executables, kernels and packed weights kept on disk between processes.
 
 The folder is `$KVERN_CACHE_DIR`, else `$XDG_CACHE_HOME/kvern`, else `~/.cache/kvern`. An empty `KVERN_CACHE_DIR`
 turns the cache off. Entries are written under another name and renamed, so that no reader sees half of one; an entry
@@ -33,6 +33,7 @@ __all__ = [
     "cache_size",
     "compile_cached",
     "kernel_dir",
+    "packed_path",
     "replacing",
     "trim",
     "write_atomically",
@@ -40,6 +41,7 @@ __all__ = [
 
 _SUFFIX = ".kvernexe"
 _KERNEL_SUFFIX = ".kvernkernel"
+_PACKED_SUFFIX = ".kvernpacked"
 _TEMPORARY_SUFFIX = ".tmp"
 _DEFAULT_SIZE = 2 << 30
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -137,6 +139,34 @@ def compile_cached(key: str, compile: Callable[[], bytes]) -> _runtime.Executabl
     return executable
 
 
+def packed_path(key: str, size: int) -> Path | None:
+    """Returns where packed weights are kept for later processes.
+
+    Its folder is made when it is not there, and the use of the file is noted when it is.
+
+    Args:
+        key: What tells these weights from others; made of letters and digits.
+        size: Bytes that they take.
+
+    Returns:
+        The path, or None: the cache is turned off, cannot be written, or would hold little besides.
+    """
+    folder = cache_dir()
+    if folder is None or size > cache_size() // 2:
+        return None
+    path = folder / "packed" / (key + _PACKED_SUFFIX)
+    if path.is_file():
+        _touch(str(path))
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return None
+    # Makes room for what is written next.
+    _trim_now_and_then(folder)
+    return path
+
+
 def trim(folder: Path, size: int) -> None:
     """Removes the entries used longest ago until the others take at most `size` bytes.
 
@@ -151,7 +181,7 @@ def trim(folder: Path, size: int) -> None:
     for root, _, names in os.walk(folder):
         for name in names:
             path = os.path.join(root, name)
-            if not name.endswith((_SUFFIX, _KERNEL_SUFFIX, _TEMPORARY_SUFFIX)):
+            if not name.endswith((_SUFFIX, _KERNEL_SUFFIX, _PACKED_SUFFIX, _TEMPORARY_SUFFIX)):
                 continue
             with contextlib.suppress(OSError):
                 status = os.stat(path)

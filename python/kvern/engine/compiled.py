@@ -10,6 +10,7 @@ from typing import Any
 from kvern import _runtime
 from kvern.engine.cache import write_atomically
 from kvern.engine.compile_report import CompileReport
+from kvern.engine.packed_file import layout_key
 from kvern.engine.spec import TensorSpec, spec_of
 from kvern.errors import InputError
 
@@ -51,6 +52,11 @@ class CompiledModel:
                 dims = [{"text": str(n), "terms": [(0, n)]} for n in weight["shape"]]
                 specs[weight["name"]] = spec_of({**weight, "dims": dims})
         return specs
+
+    @property
+    def packed_layout(self) -> str:
+        """Tells how the weights lie in a file of packed weights: equal for executables that can share one."""
+        return layout_key(self._manifest)
 
     def input_metadata(self, graph_name: str | None = None) -> list[TensorSpec]:
         """Returns the inputs of a program.
