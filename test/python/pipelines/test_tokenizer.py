@@ -11,31 +11,12 @@ import pytest
 from kvern.errors import FileError, InputError, UnsupportedError
 from kvern.pipelines import Tokenizer
 from kvern.pipelines.gguf_tokenizer import PRE_TOKENIZERS
+from tiny import LETTERS, byte_level
 
 tokenizers = pytest.importorskip("tokenizers")
 
 # Texts and their ids, of the tokenizer that SmolLM2 was published with.
 CASES = json.loads(Path(__file__).with_name("smollm2_tokens.json").read_text())
-BYTES = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-LETTERS = [chr(b) for b in BYTES] + [chr(256 + i) for i in range(256 - len(BYTES))]
-
-
-def byte_level(pre: str = "gpt-2", merges: list[str] | None = None, **more: Any) -> dict[str, Any]:
-    """Metadata of a small byte-level tokenizer: a token for each byte, merges, and two special ones."""
-    merges = merges or []
-    tokens = [*LETTERS, *(m.replace(" ", "") for m in merges), "<s>", "</s>"]
-    metadata = {
-        "model": "gpt2",
-        "pre": pre,
-        "tokens": tokens,
-        "token_type": [1] * (len(tokens) - 2) + [3, 3],
-        "merges": merges,
-        "bos_token_id": len(tokens) - 2,
-        "eos_token_id": len(tokens) - 1,
-        **more,
-    }
-    return {f"tokenizer.ggml.{key}": value for key, value in metadata.items()}
-
 
 def sentencepiece(pieces: dict[str, float], **more: Any) -> dict[str, Any]:
     """Metadata of a small SentencePiece tokenizer: unknown, two special tokens, bytes, and pieces with scores."""
