@@ -55,6 +55,8 @@ PYTHON = {
     "graph": {"dtype", "errors", "driver", "_mlir"},
     "engine": {"dtype", "errors", "driver", "graph", "_runtime"},
     "nn": {"dtype", "errors", "driver", "graph", "engine"},
+    "kv_cache": {"dtype", "errors", "driver", "graph", "engine", "nn"},
+    "models": {"dtype", "errors", "driver", "graph", "engine", "nn", "kv_cache"},
     "pipelines": {"dtype", "errors", "driver", "graph", "engine", "nn", "kv_cache", "models"},
     "cli": {
         "dtype",

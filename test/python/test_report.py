@@ -195,6 +195,11 @@ def test_trace_is_nested_and_ordered(model, tmp_path):
         assert [k["name"] for k in inside] == [k.kernel for k in report.kernels]
 
 
+def test_bytes_of_every_run_are_those_of_the_weights(model):
+    assert model.fixed_bytes == 48 * 32 * 4
+    assert model.num_threads == 1
+
+
 def test_limits_are_of_this_world():
     flops, bandwidth = machine_limits(1)
     assert 1e9 < flops < 1e13

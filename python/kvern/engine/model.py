@@ -11,7 +11,7 @@ from kvern import _runtime
 from kvern.driver import Buffer, Device
 from kvern.engine.compile_report import CompileReport
 from kvern.engine.memory import MemoryPlan, plan_memory
-from kvern.engine.report import Report, profile
+from kvern.engine.report import Report, fixed_bytes, profile
 from kvern.engine.spec import TensorSpec, device_of, spec_of
 from kvern.errors import InputError, InputTypeError, KvernError, UnsupportedError
 
@@ -54,6 +54,16 @@ class Model:
     def compile_report(self) -> CompileReport | None:
         """Returns where the time of the compilation went; None for an executable from a file."""
         return self._compile_report
+
+    @property
+    def num_threads(self) -> int:
+        """The most threads that a run uses."""
+        return self._core.threads
+
+    @property
+    def fixed_bytes(self) -> int:
+        """Bytes that every run moves, whatever the sizes of its inputs: those of the weights that it reads."""
+        return fixed_bytes(self._program)
 
     @property
     def input_metadata(self) -> list[TensorSpec]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from kvern import _runtime
 
-__all__ = ["KernelReport", "Report", "machine_limits", "profile"]
+__all__ = ["KernelReport", "Report", "fixed_bytes", "machine_limits", "profile"]
 
 
 @functools.cache
@@ -104,6 +104,12 @@ class Report:
     def save_trace(self, path: str | os.PathLike[str]) -> None:
         """Writes the runs in Chrome's trace event format, which ui.perfetto.dev opens."""
         Path(path).write_text(json.dumps({"traceEvents": _events(self)}), encoding="utf-8")
+
+
+def fixed_bytes(program: dict[str, Any]) -> int:
+    """Bytes that the kernels of a program of a manifest move however small its inputs are; unknown ones count as 0."""
+    symbols = [0] * len(program["symbols"])
+    return sum(_known(step["bytes"], symbols) or 0 for step in program["steps"])
 
 
 def profile(

@@ -20,6 +20,7 @@ tokenizers = pytest.importorskip("tokenizers")
 # Texts and their ids, of the tokenizer that SmolLM2 was published with.
 CASES = json.loads(Path(__file__).with_name("smollm2_tokens.json").read_text())
 
+
 def sentencepiece(pieces: dict[str, float], **more: Any) -> dict[str, Any]:
     """Metadata of a small SentencePiece tokenizer: unknown, two special tokens, bytes, and pieces with scores."""
     tokens = ["<unk>", "<s>", "</s>", *(f"<0x{b:02X}>" for b in range(256)), *pieces]

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a checkpoint to a model that runs: read, build, compile, bind."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from kvern import models
+from kvern.driver import Device
+from kvern.dtype import DType
+from kvern.engine import CompiledModel, InferenceSession, Model
+from kvern.engine.cache import packed_path
+from kvern.errors import WeightError
+from kvern.graph import DeviceRef
+from kvern.pipelines.tokenizer import Tokenizer
+
+__all__ = ["LoadedModel", "Progress", "load_model"]
+
+# Phase, how much of it is done, of how much, and what it is at.
+Progress: TypeAlias = Callable[[str, int, int, str], None]
+
+
+@dataclass
+class LoadedModel:
+    """A model with all that generation needs.
+
+    Attributes:
+        checkpoint: What it was made of.
+        config: Its sizes.
+        tokenizer: Of the checkpoint.
+        kv_params: Parameters of the cache.
+        session: What it was loaded by.
+        model: The compiled graph with its weights.
+        seconds: Seconds by phase.
+    """
+
+    checkpoint: Any
+    config: Any
+    tokenizer: Tokenizer
+    kv_params: Any
+    session: InferenceSession
+    model: Model
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+def load_model(
+    source: str | os.PathLike[str],
+    *,
+    device: Device | None = None,
+    dtype: DType | None = None,
+    cache_dtype: DType | None = None,
+    page_size: int = 128,
+    enable_prefix_caching: bool = True,
+    num_threads: int | None = None,
+    progress: Progress | None = None,
+) -> LoadedModel:
+    """Loads a checkpoint; see `TextGeneration`."""
+    report = progress or _no_progress
+    seconds: dict[str, float] = {}
+
+    @contextmanager
+    def phase(name: str) -> Iterator[Callable[[int, int, str], None]]:
+        start = time.perf_counter()
+        report(name, 0, 0, "")
+        yield lambda done, total, item="": report(name, done, total, item)
+        seconds[name] = time.perf_counter() - start
+
+    with phase("read"):
+        checkpoint = models.open_checkpoint(source)
+        tokenizer = _tokenizer(checkpoint)
+    config = checkpoint.config
+    tokenizer.eos_ids |= frozenset(config.eos_token_ids)
+    with phase("build"):
+        params = models.kv_params(
+            config,
+            cache_dtype=cache_dtype,
+            page_size=page_size,
+            enable_prefix_caching=enable_prefix_caching,
+        )
+        module = models.build_model(config, dtype=dtype, device=DeviceRef.CPU(), kv_params=params)
+        graph = models.build_graph(config, module, params)
+    session = InferenceSession(num_threads=num_threads)
+    with phase("compile") as step:
+        compiled = session.compile(graph, progress=step)
+    with phase("pack") as step:
+        model = _bind(session, compiled, checkpoint, dtype, step)
+    return LoadedModel(checkpoint, config, tokenizer, params, session, model, seconds)
+
+
+def _tokenizer(checkpoint: Any) -> Tokenizer:
+    source = checkpoint.tokenizer_source
+    if isinstance(source, (str, os.PathLike)):
+        folder = Path(source)
+        return Tokenizer.from_directory(folder.parent if folder.suffix == ".json" else folder)
+    return Tokenizer.from_gguf(source)
+
+
+def _bind(
+    session: InferenceSession,
+    compiled: CompiledModel,
+    checkpoint: Any,
+    dtype: DType | None,
+    progress: Callable[[int, int, str], None],
+) -> Model:
+    """Binds the packed weights of an earlier run, or those of the checkpoint and keeps them packed."""
+    path = _packed_path(checkpoint, compiled)
+    if path is not None and path.is_file():
+        try:
+            return session.init(compiled, packed_weights=path, progress=progress)
+        except WeightError:
+            # Damaged, or of another version: it is written again.
+            path.unlink(missing_ok=True)
+    weights = checkpoint.state_dict(dtype)
+    if path is not None:
+        try:
+            return session.init(
+                compiled, weights_registry=weights, packed_weights=path, progress=progress
+            )
+        except OSError:
+            # A full or read-only disk is no reason to fail.
+            pass
+    return session.init(compiled, weights_registry=weights, progress=progress)
+
+
+def _packed_path(checkpoint: Any, compiled: CompiledModel) -> Path | None:
+    """Where the packed weights of these files and this executable are kept; None when they are not."""
+    digest = hashlib.sha256(compiled.packed_layout.encode())
+    for file in _files(Path(checkpoint.path)):
+        status = file.stat()
+        digest.update(f"{file.resolve()}\0{status.st_size}\0{status.st_mtime_ns}\0".encode())
+    weights = compiled.weights.values()
+    size = sum(math.prod(dim or 0 for dim in w.shape) * w.dtype.size_in_bytes for w in weights)
+    return packed_path(digest.hexdigest(), size)
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(f for f in path.iterdir() if f.is_file()) if path.is_dir() else [path]
+
+
+def _no_progress(phase: str, done: int, total: int, item: str) -> None:
+    """Shows nothing. That it is called lets Ctrl-C end a phase."""

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One step: the tokens of a batch through the model, and the next token of each request."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from kvern.engine import InferenceSession, Model
+from kvern.pipelines.generation import Generation
+from kvern.pipelines.request import TokenLogprobs
+
+__all__ = ["Statistics", "StepRunner", "StepTotals", "token_logprobs"]
+
+_ONE = np.ones(1, np.int64)
+
+
+@dataclass
+class StepTotals:
+    """What steps of one kind did.
+
+    Attributes:
+        steps: How many there were.
+        tokens: Tokens that they computed.
+        seconds: Time that they took, sampling included.
+        bytes: Bytes of weights and of the cache that they read.
+    """
+
+    steps: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    bytes: int = 0
+
+
+@dataclass
+class Statistics:
+    """What steps did: those that hold a part of a prompt, and those in which all requests decode."""
+
+    prompt: StepTotals = field(default_factory=StepTotals)
+    decode: StepTotals = field(default_factory=StepTotals)
+
+
+class StepRunner:
+    """Runs a model and its sampler on batches of requests."""
+
+    def __init__(self, model: Model, manager: Any, session: InferenceSession) -> None:
+        """Takes a model of the inputs that `kvern.models.build_graph` gives it."""
+        self._model = model
+        self._manager = manager
+        self._weight_bytes = model.fixed_bytes
+        params = manager.params
+        self._token_bytes = params.bytes_per_block // params.page_size
+        self.statistics = Statistics()
+
+    def run(self, batch: Sequence[Generation]) -> None:
+        """Computes the active tokens of requests and gives those whose tokens are all computed their next one.
+
+        Raises:
+            RuntimeError: The model failed.
+        """
+        start = time.perf_counter()
+        contexts = [request.context for request in batch]
+        counts = [context.active_length for context in contexts]
+        ends = [c.processed_length + n for c, n in zip(contexts, counts, strict=True)]
+        complete = [end == len(c.tokens) for c, end in zip(contexts, ends, strict=True)]
+        is_decode = all(request.tokens for request in batch) and sum(counts) == len(batch)
+        logits = self._logits(contexts, counts)
+        chosen = self._choose(batch, logits)
+        for context, token, is_complete in zip(contexts, chosen, complete, strict=True):
+            context.update(token if is_complete else None)
+        self._manager.step([contexts])
+        for request, token, is_complete, row in zip(batch, chosen, complete, logits, strict=True):
+            if not is_complete:
+                continue
+            if request.logprobs is not None:
+                request.logprobs.append(token_logprobs(row, token, request.params.logprobs or 0))
+            request.accept(token)
+        totals = self.statistics.decode if is_decode else self.statistics.prompt
+        totals.steps += 1
+        totals.tokens += sum(counts)
+        totals.bytes += self._weight_bytes + sum(ends) * self._token_bytes
+        totals.seconds += time.perf_counter() - start
+
+    def _logits(self, contexts: list[Any], counts: list[int]) -> np.ndarray[Any, Any]:
+        """Those of the last active token of each request: float32 `[batch, vocab]`."""
+        tokens = np.concatenate([context.next_tokens for context in contexts])
+        offsets = np.zeros(len(counts) + 1, np.uint32)
+        np.cumsum(counts, out=offsets[1:])
+        cache = self._manager.runtime_inputs([contexts]).flatten()
+        return self._model.execute(tokens, offsets, _ONE, *cache)[0].to_numpy()
+
+    def _choose(self, batch: Sequence[Generation], logits: np.ndarray[Any, Any]) -> list[int]:
+        """The next token of each request, were all its tokens computed."""
+        return [int(token) for token in logits.argmax(axis=-1)]
+
+
+def token_logprobs(logits: np.ndarray[Any, Any], token: int, count: int) -> TokenLogprobs:
+    """Log-probabilities of a row of logits `[vocab]`: of a token and of the `count` likeliest ones."""
+    row = logits.astype(np.float64)
+    row -= row.max()
+    row -= np.log(np.exp(row).sum())
+    count = min(count, row.size)
+    best = np.argpartition(-row, count - 1)[:count] if count else np.empty(0, np.int64)
+    # Equal ones by their number, as the sampler takes the first of them.
+    best = best[np.lexsort((best, -row[best]))]
+    return TokenLogprobs(token, float(row[token]), tuple((int(i), float(row[i])) for i in best))
