@@ -81,6 +81,7 @@ def load_model(
     with phase("build"):
         params = models.kv_params(
             config,
+            dtype=dtype,
             cache_dtype=cache_dtype,
             page_size=page_size,
             enable_prefix_caching=enable_prefix_caching,
