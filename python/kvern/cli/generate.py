@@ -52,7 +52,7 @@ _DEFAULT_MODEL = "smollm2"
 )
 @click.option(
     "--cache-dtype",
-    type=click.Choice(["float32", "bfloat16", "float16", "int8"]),
+    type=click.Choice(["float32", "bfloat16", "float16", "int8", "float8_e4m3fn"]),
     help="Of keys and values.",
 )
 @click.option("--no-stats", is_flag=True, help="Do not tell speeds and how loading goes.")

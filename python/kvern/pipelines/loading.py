@@ -14,18 +14,21 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from kvern import models
-from kvern.driver import Device
 from kvern.dtype import DType
 from kvern.engine import CompiledModel, InferenceSession, Model
 from kvern.engine.cache import packed_path
 from kvern.errors import WeightError
 from kvern.graph import DeviceRef
+from kvern.nn.kv_cache import KVCacheQuantizationConfig
 from kvern.pipelines.tokenizer import Tokenizer
 
 __all__ = ["LoadedModel", "Progress", "load_model"]
 
 # Phase, how much of it is done, of how much, and what it is at.
 Progress: TypeAlias = Callable[[str, int, int, str], None]
+
+# Element types of caches whose elements have scales.
+_SCALED = (DType.int8, DType.float8_e4m3fn)
 
 
 @dataclass
@@ -54,7 +57,7 @@ class LoadedModel:
 def load_model(
     source: str | os.PathLike[str],
     *,
-    device: Device | None = None,
+    device: DeviceRef | None = None,
     dtype: DType | None = None,
     cache_dtype: DType | None = None,
     page_size: int = 128,
@@ -85,8 +88,10 @@ def load_model(
             cache_dtype=cache_dtype,
             page_size=page_size,
             enable_prefix_caching=enable_prefix_caching,
+            device=device,
+            kvcache_quant_config=KVCacheQuantizationConfig() if cache_dtype in _SCALED else None,
         )
-        module = models.build_model(config, dtype=dtype, device=DeviceRef.CPU(), kv_params=params)
+        module = models.build_model(config, dtype=dtype, device=device, kv_params=params)
         graph = models.build_graph(config, module, params)
     session = InferenceSession(num_threads=num_threads)
     with phase("compile") as step:

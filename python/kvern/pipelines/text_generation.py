@@ -9,10 +9,10 @@ import threading
 from collections.abc import Iterator, Sequence
 from typing import overload
 
-from kvern.driver import Device
 from kvern.dtype import DType
 from kvern.engine.report import machine_limits
 from kvern.errors import InputError
+from kvern.graph import DeviceRef
 from kvern.kv_cache import InsufficientBlocksError, PagedKVCacheManager
 from kvern.pipelines.admission import Prompt, admission
 from kvern.pipelines.generation import Generation
@@ -43,7 +43,7 @@ class TextGeneration:
         self,
         model: str | os.PathLike[str] = "smollm2",
         *,
-        device: Device | None = None,
+        device: DeviceRef | None = None,
         dtype: DType | None = None,
         cache_dtype: DType | None = None,
         page_size: int = 128,
@@ -61,7 +61,8 @@ class TextGeneration:
             model: A Hugging Face directory, a `.gguf` file, or the name "smollm2".
             device: Where it runs: the host CPU.
             dtype: Element type of weights and activations; None for the weights as they are stored.
-            cache_dtype: Of keys and values; None for that of the activations.
+            cache_dtype: Of keys and values; None for that of the activations. int8 and float8_e4m3fn have scales, and
+                those are of `kvern.nn.kv_cache.KVCacheQuantizationConfig`.
             page_size: Tokens of a page of the cache.
             max_batch_size: The most requests of a step; others wait.
             max_length: The most tokens of a request, prompt and new ones; None for the model's context.
