@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A stand-in for a model, and a cache so simple that it must be right.
 
-What a "model" stores for a token is a number that depends on all tokens up to it, as real keys and values do. It goes into
-the pages by the inputs of a graph alone, and what comes back is compared with the naive cache: the same numbers in a list.
+What a "model" stores for a token is a number that depends on all tokens up to it, as real keys and values do. It goes
+into the pages by the inputs of a graph alone, and what comes back is compared with the naive cache: the same numbers in
+a list.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-
 from kvern.dtype import DType
 from kvern.graph import DeviceRef
 from kvern.kv_cache import PagedKVCacheManager, TextContext
@@ -21,6 +21,7 @@ from kvern.nn.kv_cache import MHAKVCacheParams
 
 def small_params(replicas: int = 1, page_size: int = 4, **options: Any) -> MHAKVCacheParams:
     """Parameters of a cache that holds a number for each token."""
+    options.setdefault("data_parallel_degree", replicas)
     return MHAKVCacheParams(
         DType.float32,
         1,
@@ -28,7 +29,6 @@ def small_params(replicas: int = 1, page_size: int = 4, **options: Any) -> MHAKV
         [DeviceRef.CPU()] * replicas,
         n_kv_heads=1,
         page_size=page_size,
-        data_parallel_degree=replicas,
         **options,
     )
 

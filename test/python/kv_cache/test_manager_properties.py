@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kv_cache.naive import naive_cache, run_step, small_params
-
 from kvern.errors import InsufficientBlocksError
 from kvern.kv_cache import PagedKVCacheManager, TextContext, _prefix
 
@@ -39,13 +38,13 @@ NUMBER = st.integers(0, 30)
 ACTIONS = st.one_of(
     st.tuples(st.just("new"), PROMPTS, NUMBER),
     st.tuples(st.just("again"), NUMBER, PROMPTS),
-    st.tuples(st.just("run"), st.lists(NUMBER, min_size=1, max_size=4), st.integers(0, 6)),
-    st.tuples(st.just("run"), st.lists(NUMBER, min_size=1, max_size=4), st.integers(0, 6)),
+    *[st.tuples(st.just("run"), st.lists(NUMBER, min_size=1, max_size=4), st.integers(0, 6))] * 4,
     st.tuples(st.just("fork"), NUMBER, NUMBER),
     st.tuples(st.just("release"), NUMBER, NUMBER),
     st.tuples(st.just("rewind"), NUMBER, NUMBER),
     st.tuples(st.just("reset"), NUMBER, NUMBER),
 )
+PROGRAMS = st.lists(ACTIONS, min_size=15, max_size=60)
 
 
 class Machine:
@@ -56,7 +55,13 @@ class Machine:
     ) -> None:
         self.window, self.replicas = window, replicas
         self.manager = PagedKVCacheManager(
-            small_params(replicas, **options), None, PAGES, host, True, max_batch_size=3, window=window
+            small_params(replicas, **options),
+            None,
+            PAGES,
+            host,
+            True,
+            max_batch_size=3,
+            window=window,
         )
         self.contexts: list[tuple[TextContext, int]] = []
         self.prompts: list[list[int]] = [[0]]
@@ -109,12 +114,15 @@ class Machine:
             except InsufficientBlocksError:
                 assert self.state(context) == before
             else:
+                assert context.active_length >= 1
                 batches[replica].append(context)
         run_step(self.manager, batches, self.window)
         for batch in batches:
             for context in batch:
                 last = context.processed_length + context.active_length == len(context.tokens)
-                context.update(int(naive_cache(context.tokens)[-1]) % 2 if last else None)
+                # Forks that begin alike go on differently.
+                hashed = int(naive_cache([*context.tokens, context.request_id])[-1])
+                context.update(hashed % 2 if last else None)
         self.manager.step(batches)
 
     def state(self, context: TextContext) -> Any:
@@ -123,7 +131,10 @@ class Machine:
             self.manager.metrics,
             [
                 (
-                    [(s.request_id, list(s.pages), s.reserved, s.named) for s in r.sequences.values()],
+                    [
+                        (s.request_id, list(s.pages), s.reserved, s.named)
+                        for s in r.sequences.values()
+                    ],
                     list(r.pool.free),
                     list(r.pool.evictable),
                     list(r.pool.users),
@@ -144,7 +155,7 @@ class Machine:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-@given(st.lists(ACTIONS, max_size=40))
+@given(PROGRAMS)
 @settings(max_examples=60)
 def test_equals_a_naive_cache(name: str, actions: list[Any]):
     machine = Machine(**CONFIGURATIONS[name])
@@ -160,7 +171,7 @@ def test_equals_a_naive_cache(name: str, actions: list[Any]):
         assert len(replica.index) == 0 and replica.host.num_used == 0
 
 
-@given(st.lists(ACTIONS, max_size=40))
+@given(PROGRAMS)
 @settings(max_examples=60)
 def test_equal_names_of_different_pages_do_no_harm(actions: list[Any]):
     def two_names(data: bytes) -> bytes:
