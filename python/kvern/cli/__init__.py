@@ -9,6 +9,8 @@ import sys
 __all__ = ["main"]
 
 _NEEDED = ("click", "rich")
+# The extra `cli`.
+_INSTALL = "pip install click gguf jinja2 rich safetensors tokenizers"
 
 
 def main() -> None:
@@ -16,10 +18,15 @@ def main() -> None:
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         print(
-            f"kvern: error: {' and '.join(missing)} not installed. Run:\n\n    pip install 'kvern[cli]'\n",
+            f"kvern: error: {' and '.join(missing)} not installed; install what the command needs by\n\n"
+            f"    {_INSTALL}\n",
             file=sys.stderr,
         )
         sys.exit(2)
-    from kvern.cli.group import run
+    try:
+        from kvern.cli.group import run
 
-    sys.exit(run(sys.argv[1:]))
+        sys.exit(run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        # Before the command had begun.
+        sys.exit(130)
