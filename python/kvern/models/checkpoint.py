@@ -142,8 +142,9 @@ def _converted(tensor: StoredTensor, wanted: DType) -> Any:
     """The value as an array of the wanted type: mapped when it is stored so, and aligned."""
     stored = tensor.load()
     if tensor.is_quantized and wanted is not DType.uint8:
-        numbers = gguf.dequantized(stored.to_numpy(), tensor.type, tensor.file_name)
-        return numbers.reshape(tensor.shape).astype(wanted.to_ml_dtypes(), copy=False)
+        return gguf.dequantized(
+            stored.to_numpy(), tensor.type, tensor.file_name, tensor.shape, wanted
+        )
     if stored.dtype is not wanted:
         return stored.to_numpy().astype(wanted.to_ml_dtypes())
     aligned = stored.to_numpy().ctypes.data % wanted.align == 0
@@ -162,7 +163,8 @@ def open_checkpoint(
         progress: Called as weights are loaded, with the bytes done, those to do in all, and the weight's name.
 
     Raises:
-        FileNotFoundError: There is no such file, or the package of a name is not installed.
+        OSError: There is no such file (a FileNotFoundError), or the package of a name is not installed; then the text
+            has the command that installs it.
         ValueError: A file is damaged, values of the configuration are missing or wrong, or weights are missing,
             unexpected, or of another shape than the configuration says; all are listed.
         NotImplementedError: The architecture, or something that the model needs, is not supported.

@@ -8,7 +8,7 @@ from typing import Any
 from kvern import nn
 from kvern.dtype import DType
 from kvern.errors import DTypeError, UnsupportedError
-from kvern.graph import DeviceRef, Graph, TensorType
+from kvern.graph import DeviceRef, Graph, Module, TensorType
 from kvern.graph.quantization import QuantizationEncoding
 from kvern.models.architecture import Architecture, Build
 from kvern.models.config import ModelConfig
@@ -168,7 +168,12 @@ def _store_in_blocks(config: ModelConfig, weights: dict[str, Any]) -> None:
 
 
 def build_graph(
-    config: ModelConfig, model: nn.Transformer, kv_params: KVCacheParams, *, name: str | None = None
+    config: ModelConfig,
+    model: nn.Transformer,
+    kv_params: KVCacheParams,
+    *,
+    name: str | None = None,
+    module: Module | None = None,
 ) -> Graph:
     """Stages a model into a graph, which serves every batch and every length.
 
@@ -181,6 +186,7 @@ def build_graph(
         model: From `build_model`.
         kv_params: Those that the model was built with.
         name: Name of the graph; the architecture by default.
+        module: What the graph is added to, to compile several into one executable.
     """
     device = DeviceRef.from_device(kv_params.devices[0])
     cache = kv_params.get_symbolic_inputs()
@@ -190,7 +196,7 @@ def build_graph(
         TensorType(DType.int64, [1], DeviceRef.CPU()),
         *cache.flatten(),
     ]
-    with Graph(name or config.architecture, input_types=types) as graph:
+    with Graph(name or config.architecture, input_types=types, module=module) as graph:
         tokens, offsets, count, *leaves = graph.inputs
         values = cache.unflatten(iter(leaves)).inputs[0]
         graph.output(*model(tokens.tensor, values, count.tensor, offsets.tensor))

@@ -45,6 +45,8 @@ _FOUR_NORMS = {
     "post_ffw_norm": "post_feedforward_layernorm",
 }
 _FOUR_NORM_ARCHITECTURES = ("gemma2",)
+# Elements that are made at once.
+_STEP = 2**18
 _FLOATS = {"F32": DType.float32, "F16": DType.float16, "BF16": DType.bfloat16, "F64": DType.float32}
 
 
@@ -163,13 +165,17 @@ def _dtype(header: GGUFHeader) -> DType:
     return _FLOATS.get(kinds.pop(), DType.float32) if len(kinds) == 1 else DType.float32
 
 
-def dequantized(blocks: np.ndarray[Any, Any], kind: str, name: str) -> np.ndarray[Any, Any]:
-    """Returns the numbers of blocks, float32.
+def dequantized(
+    blocks: np.ndarray[Any, Any], kind: str, name: str, shape: tuple[int, ...], dtype: DType
+) -> np.ndarray[Any, Any]:
+    """Returns the numbers of blocks; takes little memory besides.
 
     Args:
         blocks: uint8, rows of blocks along the last axis.
         kind: The format, such as "Q4_1".
         name: The tensor, for errors.
+        shape: Sizes in elements.
+        dtype: Element type of the result.
 
     Raises:
         NotImplementedError: The package gguf is not installed, or does not know the format.
@@ -180,9 +186,15 @@ def dequantized(blocks: np.ndarray[Any, Any], kind: str, name: str) -> np.ndarra
         raise UnsupportedError(
             f"making numbers of the {kind} blocks of {name!r} needs the package gguf: pip install gguf"
         ) from None
+    rows = blocks.reshape(-1, blocks.shape[-1])
+    made = np.empty((rows.shape[0], shape[-1]), dtype.to_ml_dtypes())
+    step = max(1, _STEP // max(1, shape[-1]))
     try:
-        return gguf.dequantize(blocks, gguf.GGMLQuantizationType[kind])
+        for begin in range(0, rows.shape[0], step):
+            part = rows[begin : begin + step]
+            made[begin : begin + step] = gguf.dequantize(part, gguf.GGMLQuantizationType[kind])
     except (NotImplementedError, KeyError) as error:
         raise UnsupportedError(
             f"the package gguf cannot make numbers of the {kind} blocks of {name!r}: {error}"
         ) from None
+    return made.reshape(shape)
