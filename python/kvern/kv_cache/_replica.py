@@ -88,7 +88,7 @@ class Replica:
         plan = plan_reservation(context, sequence, pool, find_hits, self.page_size, self.window)
         if plan.needed > plan.available:
             raise InsufficientBlocksError(self._explain(sequence, plan))
-        if plan.needed or plan.hits or plan.kept < len(sequence.pages):
+        if plan.needed or plan.hits:
             self._take(sequence, plan)
             sequence.version += 1
         self._rewind_names(sequence, plan.begin // self.page_size)
@@ -125,10 +125,11 @@ class Replica:
 
     def _take(self, sequence: PageSequence, plan: Reservation) -> None:
         """Carries a plan out. Hits are pinned before anything is evicted."""
-        pool = self.pool
-        for page in reversed(sequence.pages[plan.kept :]):
+        pool, last = self.pool, plan.first + len(plan.hits)
+        for page in reversed(sequence.pages[plan.first : last]):
             pool.release(page)
-        del sequence.pages[plan.kept :]
+        after = sequence.pages[last:]
+        del sequence.pages[plan.first :]
         for hit in plan.hits:
             if hit.node is not None:
                 self.index.hold(hit.node)
@@ -138,6 +139,7 @@ class Replica:
                 self.host.pin(hit.node)
         for hit in plan.hits:
             self._take_hit(sequence, hit)
+        sequence.pages.extend(after)
         for index in plan.copies:
             old, new = sequence.pages[index], pool.take()
             # Only the first page to write has tokens before.

@@ -3,7 +3,9 @@
 
     begin = processed + page * (hits)           the prefix cache has the rest
     end   = min(tokens, begin + active)
-    pages = [kept | hits | new]                 the kept ones that are written and shared are replaced by copies
+    pages = [kept | hits | kept | new]          the kept ones that are written and shared are replaced by copies
+
+Pages that a request has beyond `end`, from a step that was planned larger, stay its own.
 
 A page on the device that nobody uses is pinned by a hit, and so is not there to be evicted for the other pages.
 """
@@ -54,8 +56,8 @@ class Reservation:
     Attributes:
         begin: The first token to compute.
         end: Where the tokens of the step end.
-        kept: Pages of the request that stay.
-        hits: Pages of the prefix cache that follow them.
+        first: Index of the first hit; the hits take the place of the request's own pages.
+        hits: Pages of the prefix cache.
         copies: Indices of the kept pages that are written though others see them.
         new: Pages to take besides.
         needed: All pages to take.
@@ -65,7 +67,7 @@ class Reservation:
 
     begin: int
     end: int
-    kept: int
+    first: int
     hits: list[Hit]
     copies: list[int]
     new: int
@@ -111,22 +113,21 @@ def plan_reservation(
             f"request {context.request_id!r}: expected processed_length to stay within the window, whose first pages "
             f"are given back up to token {sequence.dropped * page_size}, but got {start}"
         )
-    total = -(-end // page_size)
-    kept = begin // page_size - len(hits) if hits else min(len(sequence.pages), total)
+    pages, begin_page, end_page = sequence.pages, begin // page_size, -(-end // page_size)
     copies = [
         index
-        for index in range(begin // page_size, kept)
-        if pool.users[sequence.pages[index]] > 1 or pool.nodes[sequence.pages[index]] is not None
+        for index in range(begin_page, min(end_page, len(pages)))
+        if pool.users[pages[index]] > 1 or pool.nodes[pages[index]] is not None
     ]
-    new = total - kept - len(hits)
-    returned = sum(
-        pool.users[page] == 1 and pool.nodes[page] is None for page in sequence.pages[kept:]
-    )
+    new = max(0, end_page - max(begin_page, len(pages)))
+    first_hit = begin_page - len(hits)
+    replaced = pages[first_hit:begin_page]
+    returned = sum(pool.users[page] == 1 and pool.nodes[page] is None for page in replaced)
     pinned = sum(hit.is_resident and not pool.users[hit.node.page] for hit in hits)  # type: ignore
     return Reservation(
         begin=begin,
         end=end,
-        kept=kept,
+        first=first_hit,
         hits=hits,
         copies=copies,
         new=new,

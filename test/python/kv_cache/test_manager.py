@@ -389,3 +389,36 @@ def test_dummy():
     dummy.release("a")
     with pytest.raises(KVCacheError, match="expected a claimed request"):
         dummy.release("a")
+
+
+def test_pages_of_a_whole_prompt_at_once():
+    manager = cached(pages=5)
+    context = request(manager, "a", range(20))
+    manager.alloc(context)
+    for _ in range(4):
+        context.active_length = 5
+        if context.processed_length == 10:
+            # Pages that were given stay, also when a step is planned smaller.
+            manager.alloc(context)
+            assert len(manager.get_req_blocks("a")) == 5
+            context.active_length = 10
+            manager.alloc(context)
+            context.active_length = 5
+        run_step(manager, [[context]])
+        context.update()
+        manager.step([[context]])
+    assert context.processed_length == 20
+
+
+def test_hits_between_chunks():
+    manager = cached(pages=12)
+    slow, fast = (request(manager, name, range(20)) for name in ("slow", "fast"))
+    manager.alloc(slow)
+    slow.active_length = 8
+    run_step(manager, [[slow]])
+    slow.update()
+    manager.step([[slow]])
+    advance(manager, fast, 1)
+    manager.alloc(slow)
+    assert (slow.processed_length, manager.get_num_used_pages()) == (16, 6)
+    advance(manager, slow, 1)

@@ -40,7 +40,7 @@ ACTIONS = st.one_of(
     st.tuples(st.just("again"), NUMBER, PROMPTS),
     *[st.tuples(st.just("run"), st.lists(NUMBER, min_size=1, max_size=4), st.integers(0, 6))] * 4,
     st.tuples(st.just("fork"), NUMBER, NUMBER),
-    st.tuples(st.just("release"), NUMBER, NUMBER),
+    *[st.tuples(st.just("release"), NUMBER, NUMBER)] * 2,
     st.tuples(st.just("rewind"), NUMBER, NUMBER),
     st.tuples(st.just("reset"), NUMBER, NUMBER),
 )
