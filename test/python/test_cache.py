@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import native
+import numpy as np
 import pytest
 from kvern import _runtime
 from kvern.engine import cache
@@ -165,3 +166,22 @@ def test_packed_weights_that_are_not_kept(folder, monkeypatch):
     (folder / "file").write_bytes(b"")
     monkeypatch.setenv("KVERN_CACHE_DIR", str(folder / "file"))
     assert cache.packed_path("k", 1) is None
+
+
+def test_known_graphs_are_not_built_again(folder):
+    from kvern.dtype import DType
+    from kvern.engine import InferenceSession
+    from kvern.graph import DeviceRef, Graph, TensorType
+
+    def build() -> Graph:
+        built.append(1)
+        with Graph("f", input_types=[TensorType(DType.float32, ["n"], DeviceRef.CPU())]) as graph:
+            graph.output(graph.inputs[0].tensor + 1.0)
+        return graph
+
+    built: list[int] = []
+    session = InferenceSession()
+    for facts, count in (("a", 1), ("a", 1), ("b", 2)):
+        model = session.init(session.compile_known(facts, build))
+        assert len(built) == count
+        assert model.execute(np.ones(2, np.float32))[0].to_numpy().tolist() == [2, 2]

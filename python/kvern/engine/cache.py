@@ -35,6 +35,7 @@ __all__ = [
     "kernel_dir",
     "packed_path",
     "replacing",
+    "sources_id",
     "trim",
     "write_atomically",
 ]
@@ -257,3 +258,12 @@ def build_id() -> list[str]:
     libraries += sorted(Path(_runtime.__file__).parent.glob("_mlir/_mlir_libs/*Kvern*.so*"))
     stats = [library.stat() for library in libraries]
     return [f"{stat.st_size}:{stat.st_mtime_ns}" for stat in stats]
+
+
+def sources_id() -> str:
+    """Returns a digest of sizes and times of the package's Python files, of which graphs are made."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        status = path.stat()
+        digest.update(f"{path.name}:{status.st_size}:{status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import enum
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from kvern import _runtime
 from kvern.driver import CPU, Device, DLPackArray
 from kvern.engine.binding import Progress, WeightBinder
-from kvern.engine.cache import build_id, cache_key, compile_cached, kernel_dir
+from kvern.engine.cache import build_id, cache_key, compile_cached, kernel_dir, sources_id
 from kvern.engine.compile_report import Stopwatch
 from kvern.engine.compiled import CompiledModel
 from kvern.engine.model import Model
@@ -123,6 +123,32 @@ class InferenceSession:
         if isinstance(model, bytes):
             return CompiledModel(_runtime.Executable.from_bytes(model))
         return _compile_graph(model, progress)
+
+    def compile_known(
+        self, facts: str, build: Callable[[], Graph | Module], *, progress: Progress | None = None
+    ) -> CompiledModel:
+        """Compiles the graph that `build` returns, unless its executable is in the cache by `facts`.
+
+        Then nothing is built and no MLIR is loaded. `compile` finds executables too, but by the graph itself.
+
+        Args:
+            facts: All that the graph depends on besides kvern itself, as text: the configuration of a model, say.
+            build: Makes the graph.
+            progress: See `compile`.
+
+        Raises:
+            ValueError: See `compile`.
+            RuntimeError: The compiler failed.
+        """
+        key = cache_key(facts, {"sources": sources_id()})
+        found: list[CompiledModel] = []
+
+        def compile() -> bytes:
+            found.append(self.compile(build(), progress=progress))
+            return found[0]._executable.to_bytes()
+
+        executable = compile_cached(key, compile)
+        return found[0] if found else CompiledModel(executable)
 
     def init(
         self,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From a checkpoint to a model that runs: read, build, compile, bind."""
+"""From a checkpoint to a model that runs: read, compile, bind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kvern.dtype import DType
 from kvern.engine import CompiledModel, InferenceSession, Model
 from kvern.engine.cache import packed_path
 from kvern.errors import WeightError
-from kvern.graph import DeviceRef
+from kvern.graph import DeviceRef, Graph
 from kvern.nn.kv_cache import KVCacheQuantizationConfig
 from kvern.pipelines.tokenizer import Tokenizer
 
@@ -81,21 +81,24 @@ def load_model(
         tokenizer = _tokenizer(checkpoint)
     config = checkpoint.config
     tokenizer.eos_ids |= frozenset(config.eos_token_ids)
-    with phase("build"):
-        params = models.kv_params(
-            config,
-            dtype=dtype,
-            cache_dtype=cache_dtype,
-            page_size=page_size,
-            enable_prefix_caching=enable_prefix_caching,
-            device=device,
-            kvcache_quant_config=KVCacheQuantizationConfig() if cache_dtype in _SCALED else None,
-        )
-        module = models.build_model(config, dtype=dtype, device=device, kv_params=params)
-        graph = models.build_graph(config, module, params)
+    params = models.kv_params(
+        config,
+        dtype=dtype,
+        cache_dtype=cache_dtype,
+        page_size=page_size,
+        enable_prefix_caching=enable_prefix_caching,
+        device=device,
+        kvcache_quant_config=KVCacheQuantizationConfig() if cache_dtype in _SCALED else None,
+    )
     session = InferenceSession(num_threads=num_threads)
     with phase("compile") as step:
-        compiled = session.compile(graph, progress=step)
+
+        def build() -> Graph:
+            module = models.build_model(config, dtype=dtype, device=device, kv_params=params)
+            return models.build_graph(config, module, params)
+
+        facts = f"{config!r} {dtype} {device} {params!r}"
+        compiled = session.compile_known(facts, build, progress=step)
     with phase("pack") as step:
         model = _bind(session, compiled, checkpoint, dtype, step)
     return LoadedModel(checkpoint, config, tokenizer, params, session, model, seconds)

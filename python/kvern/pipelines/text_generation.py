@@ -71,7 +71,7 @@ class TextGeneration:
                 quarter of the machine's memory. Memory counts when it is used.
             enable_prefix_caching: Whether prompts that begin alike share pages.
             num_threads: See `InferenceSession`.
-            progress: Called with a phase ("read", "build", "compile", "pack"), how much of it is done, of how much (0:
+            progress: Called with a phase ("read", "compile", "pack"), how much of it is done, of how much (0:
                 unknown) and what it is at. What it raises ends the loading.
 
         Raises:
