@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lets the tests of pipelines import `tiny`."""
+"""Lets the tests of pipelines import `small_checkpoint`."""
 
 from __future__ import annotations
 
