@@ -14,6 +14,7 @@ import numpy as np
 
 from kvern.dtype import DType
 from kvern.errors import FileError, InputError, WeightError
+from kvern.graph import Weight
 from kvern.graph.weights import SafetensorWeights
 from kvern.graph.weights.gguf_file import gguf_tensors
 from kvern.graph.weights.gguf_header import read_gguf_header
@@ -96,8 +97,7 @@ class Checkpoint:
             NotImplementedError: Blocks are in a format that products do not read, and dtype is None.
             ValueError: Weights are missing, unexpected, or of another shape than the model's; all are listed.
         """
-        params = kv_params(self.config, dtype=dtype)
-        expected = build_model(self.config, dtype=dtype, kv_params=params).raw_state_dict()
+        expected = _weights_of(self.config, dtype)
         made = compute_dtype(self.config, dtype)
         wanted = {name: weight.dtype for name, weight in expected.items()}
         return _State(self.tensors, wanted, made, progress or self._progress)
@@ -249,14 +249,19 @@ def _open_gguf(path: Path, progress: Progress | None) -> Checkpoint:
     )
 
 
+def _weights_of(config: ModelConfig, dtype: DType | str | None) -> dict[str, Weight]:
+    """The weights of the module of a model, by name."""
+    # They do not depend on the context, whose table takes time.
+    small = dataclasses.replace(config, max_seq_len=1)
+    params = kv_params(small, dtype=dtype)
+    return build_model(small, dtype=dtype, kv_params=params).raw_state_dict()
+
+
 def _check_tensors(opened: Checkpoint) -> None:
     """Compares names, shapes and types with those of the model."""
     config = opened.config
-    numbers = dataclasses.replace(config, encodings={}, dtype=DType.float32)
-    model = build_model(numbers, kv_params=kv_params(numbers))
-    expected = {
-        name: tuple(map(int, weight.shape)) for name, weight in model.raw_state_dict().items()
-    }
+    numbers = _weights_of(config, DType.float32)
+    expected = {name: tuple(map(int, weight.shape)) for name, weight in numbers.items()}
 
     def in_file(name: str) -> str:
         if opened.path.is_dir():

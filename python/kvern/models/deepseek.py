@@ -12,7 +12,7 @@ from kvern import nn
 from kvern.errors import UnsupportedError
 from kvern.models.architecture import Architecture, Build
 from kvern.models.config import LatentConfig
-from kvern.models.fields import Fields
+from kvern.models.fields import MOST_LAYERS, Fields
 from kvern.models.layers import mlp, norm
 
 __all__ = ["DEEPSEEK_V2"]
@@ -44,7 +44,10 @@ def block(build: Build, layer: int) -> nn.TransformerBlock:
 
 def from_huggingface(f: Fields) -> dict[str, Any]:
     """The latent sizes; layers of experts are refused."""
-    dense, layers = f.integer("first_k_dense_replace", 0, least=0), f.integer("num_hidden_layers")
+    dense, layers = (
+        f.integer("first_k_dense_replace", 0, least=0),
+        f.integer("num_hidden_layers", most=MOST_LAYERS),
+    )
     if dense < layers and f.get("n_routed_experts") is not None:
         raise UnsupportedError(
             f"expected first_k_dense_replace in {f.source} to be at least the {layers} layers, but got {dense}: "

@@ -9,10 +9,11 @@ from typing import Any
 
 from kvern.errors import InputError
 
-__all__ = ["Fields"]
+__all__ = ["MOST_LAYERS", "MOST_POSITIONS", "Fields"]
 
 _REQUIRED: Any = object()
-_MOST = 2**31
+# So that wrong numbers take no memory.
+_MOST, MOST_LAYERS, MOST_POSITIONS = 2**31 - 1, 2**12, 2**22
 
 
 class Fields:
@@ -36,13 +37,15 @@ class Fields:
         value = self.values.get(self.prefix + key)
         return default if value is None else value
 
-    def integer(self, key: str, default: Any = _REQUIRED, *, least: int = 1) -> Any:
-        """Returns an integer of at least `least`."""
+    def integer(
+        self, key: str, default: Any = _REQUIRED, *, least: int = 1, most: int = _MOST
+    ) -> Any:
+        """Returns an integer from `least` to `most`."""
         value = self._value(key, default)
         if value is _MISSING or value is default:
             return least if value is _MISSING else value
-        if isinstance(value, bool) or not isinstance(value, int) or not least <= value < _MOST:
-            return self._wrong(key, f"an integer of at least {least}", value, least)
+        if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+            return self._wrong(key, f"an integer from {least} to {most}", value, least)
         return value
 
     def number(self, key: str, default: Any = _REQUIRED, *, positive: bool = True) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kvern.graph import TensorValue
 from kvern.models.architecture import Architecture, Build
-from kvern.models.fields import Fields
+from kvern.models.fields import MOST_LAYERS, Fields
 from kvern.models.huggingface import activation, windows
 from kvern.models.layers import SoftcappedAttention, mlp, norm
 from kvern.nn import Module
@@ -59,7 +59,7 @@ def from_huggingface(f: Fields) -> dict[str, Any]:
     return {
         "activation": activation(f, "hidden_activation", "gelu_pytorch_tanh"),
         "tie_word_embeddings": f.flag("tie_word_embeddings", True),
-        "windows": windows(f, _every_other(f.integer("num_hidden_layers"))),
+        "windows": windows(f, _every_other(f.integer("num_hidden_layers", most=MOST_LAYERS))),
         "attention_scale": 1 / math.sqrt(f.number("query_pre_attn_scalar")),
         "attention_softcap": f.number("attn_logit_softcapping", 0.0),
         "logit_softcap": f.number("final_logit_softcapping", 0.0),
@@ -71,7 +71,7 @@ def from_huggingface(f: Fields) -> dict[str, Any]:
 def from_gguf(f: Fields) -> dict[str, Any]:
     """GGUF files have the offset of the norms in their weights."""
     width = f.integer("attention.sliding_window", 4096)
-    layers = f.integer("block_count")
+    layers = f.integer("block_count", most=MOST_LAYERS)
     return {
         "activation": "gelu_tanh",
         "windows": tuple(width if each else None for each in _every_other(layers)),

@@ -13,7 +13,7 @@ from kvern.errors import UnsupportedError
 from kvern.graph.weights.gguf_header import GGUFHeader
 from kvern.models.architecture import Architecture
 from kvern.models.config import ModelConfig, RopeConfig
-from kvern.models.fields import Fields
+from kvern.models.fields import MOST_LAYERS, MOST_POSITIONS, Fields
 
 __all__ = ["ROPE_DIVISORS", "dequantized", "file_name", "our_name", "read_config"]
 
@@ -98,7 +98,7 @@ def read_config(
     """
     known = {kind: each for each in architectures.values() for kind in each.gguf}
     kind = header.metadata.get("general.architecture")
-    if kind not in known:
+    if not isinstance(kind, str) or kind not in known:
         raise UnsupportedError(
             f"expected general.architecture in {source} to be one of {', '.join(sorted(known))}, but got {kind!r}"
         )
@@ -120,12 +120,12 @@ def read_config(
     common: dict[str, Any] = {
         "hidden_size": hidden,
         "intermediate_size": f.integer("feed_forward_length"),
-        "num_layers": f.integer("block_count"),
+        "num_layers": f.integer("block_count", most=MOST_LAYERS),
         "num_heads": heads,
         "num_kv_heads": f.integer("attention.head_count_kv", heads),
         "head_dim": head_dim,
         "vocab_size": f.integer("vocab_size", rows or 1),
-        "max_seq_len": f.integer("context_length"),
+        "max_seq_len": f.integer("context_length", most=MOST_POSITIONS),
         "rms_norm_eps": f.number("attention.layer_norm_rms_epsilon"),
         "rope": _rope(f, architecture.gguf_interleaved, divisors),
         "tie_word_embeddings": "output.weight" not in header.tensors,

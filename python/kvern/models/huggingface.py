@@ -12,7 +12,7 @@ from kvern.errors import InputError, UnsupportedError
 from kvern.graph.weights import SafetensorWeights
 from kvern.models.architecture import Architecture
 from kvern.models.config import ModelConfig, RopeConfig
-from kvern.models.fields import Fields
+from kvern.models.fields import MOST_LAYERS, MOST_POSITIONS, Fields
 
 __all__ = ["file_name", "our_name", "read_config", "read_json", "weight_files"]
 
@@ -131,12 +131,12 @@ def read_config(
     common: dict[str, Any] = {
         "hidden_size": hidden,
         "intermediate_size": f.integer("intermediate_size"),
-        "num_layers": f.integer("num_hidden_layers"),
+        "num_layers": f.integer("num_hidden_layers", most=MOST_LAYERS),
         "num_heads": heads,
         "num_kv_heads": f.integer("num_key_value_heads", heads),
         "head_dim": f.integer("head_dim", max(1, hidden // heads)),
         "vocab_size": f.integer("vocab_size"),
-        "max_seq_len": f.integer("max_position_embeddings"),
+        "max_seq_len": f.integer("max_position_embeddings", most=MOST_POSITIONS),
         "rms_norm_eps": f.number("rms_norm_eps", 1e-6),
         "rope": _rope(f, known[kind].huggingface_interleaved),
         "activation": f.choice("hidden_act", _ACTIVATIONS, "silu"),
@@ -189,7 +189,7 @@ def _rope(f: Fields, interleaved: bool) -> RopeConfig:
     values.setdefault("rope_type", nested.get("type", "default"))
     r = Fields(values, f.source)
     kind = values["rope_type"]
-    if kind not in _ROPE:
+    if not isinstance(kind, str) or kind not in _ROPE:
         raise UnsupportedError(
             f"expected rope_type in {f.source} to be one of {', '.join(_ROPE)}, but got {kind!r}"
         )

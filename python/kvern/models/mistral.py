@@ -10,14 +10,14 @@ from typing import Any
 
 from kvern.models import llama
 from kvern.models.architecture import Architecture
-from kvern.models.fields import Fields
+from kvern.models.fields import MOST_LAYERS, Fields
 
 __all__ = ["MISTRAL"]
 
 
 def from_huggingface(f: Fields) -> dict[str, Any]:
     """The window: of all layers, or none."""
-    layers = f.integer("num_hidden_layers")
+    layers = f.integer("num_hidden_layers", most=MOST_LAYERS)
     return {"windows": (f.integer("sliding_window", None),) * layers}
 
 

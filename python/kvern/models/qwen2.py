@@ -10,7 +10,7 @@ from typing import Any
 
 from kvern.models import llama
 from kvern.models.architecture import Architecture
-from kvern.models.fields import Fields
+from kvern.models.fields import MOST_LAYERS, Fields
 from kvern.models.huggingface import windows
 
 __all__ = ["QWEN2", "upper_windows"]
@@ -18,7 +18,7 @@ __all__ = ["QWEN2", "upper_windows"]
 
 def upper_windows(f: Fields) -> tuple[int | None, ...]:
     """Windows from layer `max_window_layers` on, if they are in use."""
-    layers = f.integer("num_hidden_layers")
+    layers = f.integer("num_hidden_layers", most=MOST_LAYERS)
     if not f.flag("use_sliding_window", False):
         return (None,) * layers
     first = f.integer("max_window_layers", layers, least=0)

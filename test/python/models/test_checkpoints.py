@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from kvern import models
 from kvern.driver import Buffer
 from kvern.dtype import DType
-from kvern.errors import DTypeError, InputError, UnsupportedError, WeightError
+from kvern.errors import DTypeError, InputError, KvernError, UnsupportedError, WeightError
 from models.gguf_files import gguf_tensors, write_gguf
 from models.tiny import MODELS, reference, save
 
@@ -106,9 +107,9 @@ def test_wrong_values_are_told_at_once(tmp_path: Path) -> None:
     text = str(caught.value)
     for line in (
         "config.json cannot be used",
-        "hidden_size: expected an integer of at least 1, but got '36'",
+        "hidden_size: expected an integer from 1 to 2147483647, but got '36'",
         "vocab_size: missing",
-        "num_hidden_layers: expected an integer of at least 1, but got 0",
+        "num_hidden_layers: expected an integer from 1 to 4096, but got 0",
         "rms_norm_eps: expected a number above 0, but got -1",
         "tie_word_embeddings: expected true or false, but got 'yes'",
         "hidden_act: expected one of 'silu'",
@@ -137,6 +138,12 @@ WRONG: dict[str, tuple[str, dict[str, Any], type[Exception], str]] = {
         "expected a multiple of the 5 heads, as there is no head_dim, but got 36",
     ),
     "odd heads": ("qwen3", {"head_dim": 13}, InputError, "expected an even width"),
+    "kind of rope": (
+        "qwen3",
+        {"rope_parameters": {"rope_type": ["default"]}},
+        UnsupportedError,
+        "but got .'default'.",
+    ),
     "rope": (
         "qwen3",
         {"rope_parameters": {"rope_type": "yarn"}},
@@ -328,12 +335,26 @@ def test_gguf_that_does_not_fit(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         models.open_checkpoint(write_gguf(tmp_path / "b.gguf", model, metadata=wrong))
     assert "llama.block_count: missing" in str(caught.value)
-    assert "llama.attention.head_count: expected an integer of at least 1, but got 0" in str(
+    assert "llama.attention.head_count: expected an integer from 1 to 2147483647, but got 0" in str(
         caught.value
     )
-    assert "llama.context_length: expected an integer of at least 1, but got 'x'" in str(
+    assert "llama.context_length: expected an integer from 1 to 4194304, but got 'x'" in str(
         caught.value
     )
     scaled = {"llama.rope.scaling.type": "yarn"}
     with pytest.raises(UnsupportedError, match="to be none or linear, but got 'yarn'"):
         models.open_checkpoint(write_gguf(tmp_path / "c.gguf", model, metadata=scaled))
+
+
+STRANGE: list[Any] = [None, "x", -1, 0, 2**40, 1.5, True, [], {}, [{}], {"rope_type": []}]
+
+
+@pytest.mark.parametrize("name", ["gemma2", "deepseek_v2"])
+def test_strange_values_are_read_or_refused(tmp_path: Path, name: str) -> None:
+    path = save(name, tmp_path) / "config.json"
+    values = json.loads(path.read_text())
+    for key in [*values, "torch_dtype", "rope_scaling", "partial_rotary_factor", "attention_bias"]:
+        for strange in STRANGE:
+            path.write_text(json.dumps({**values, key: strange}))
+            with contextlib.suppress(KvernError):
+                models.open_checkpoint(tmp_path)
