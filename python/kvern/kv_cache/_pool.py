@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 
 from kvern.driver import Buffer
 from kvern.dtype import DType
@@ -71,6 +72,14 @@ class HostPool:
         """Forgets all pages."""
         for slot in list(self._used):
             self._forget(slot)
+
+    def problems(self) -> Iterator[str]:
+        """Yields what does not hold though it must."""
+        if sorted([*self._free, *self._used]) != list(range(self.num_pages)):
+            yield f"host pages are {sorted(self._free)} free and {sorted(self._used)} used"
+        for slot, node in self._used.items():
+            if node.host_page != slot:
+                yield f"host page {slot} has the name of host page {node.host_page}"
 
     def _forget(self, slot: int) -> None:
         node = self._used.pop(slot)
@@ -149,6 +158,25 @@ class PagePool:
                 self.nodes[page] = None
         self.free.extend(reversed(self.evictable))
         self.evictable.clear()
+
+    def problems(self, users: Mapping[int, int]) -> Iterator[str]:
+        """Yields what does not hold though it must.
+
+        Args:
+            users: How many requests have each page.
+        """
+        for page, (count, node) in enumerate(zip(self.users, self.nodes, strict=True)):
+            if count != users.get(page, 0):
+                yield f"page {page} has {count} users rather than {users.get(page, 0)}"
+            if node is not None and node.page != page:
+                yield f"page {page} has the name of page {node.page}"
+        unused = sorted([*self.free, *self.evictable])
+        if unused != [page for page, count in enumerate(self.users) if not count]:
+            yield f"free and evictable pages are {unused}"
+        if any(self.nodes[page] is not None for page in self.free):
+            yield "a free page has a name"
+        if any(self.nodes[page] is None for page in self.evictable):
+            yield "an evictable page has no name"
 
     def _evict(self) -> int:
         page, _ = self.evictable.popitem(last=False)

@@ -274,22 +274,7 @@ class Replica:
 
     def check(self) -> None:
         """Checks what must always hold."""
-        pool = self.pool
         users = Counter(page for s in self.sequences.values() for page in s.held)
-        problems = [
-            f"page {page} has {count} users rather than {users[page]}"
-            for page, count in enumerate(pool.users)
-            if count != users[page]
-        ]
-        unused = sorted([*pool.free, *pool.evictable])
-        if unused != [page for page, count in enumerate(pool.users) if not count]:
-            problems.append(f"free and evictable pages are {unused}")
-        for page, node in enumerate(pool.nodes):
-            if node is not None and node.page != page:
-                problems.append(f"page {page} has the name of page {node.page}")
-        if any(pool.nodes[page] is not None for page in pool.free):
-            problems.append("a free page has a name")
-        if any(pool.nodes[page] is None for page in pool.evictable):
-            problems.append("an evictable page has no name")
+        problems = [*self.pool.problems(users), *self.host.problems()]
         if problems:
             raise KVCacheError(f"the cache is damaged: {'; '.join(problems)}")

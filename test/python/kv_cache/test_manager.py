@@ -422,3 +422,13 @@ def test_hits_between_chunks():
     manager.alloc(slow)
     assert (slow.processed_length, manager.get_num_used_pages()) == (16, 6)
     advance(manager, slow, 1)
+
+
+def test_runtime_checks_name_what_is_wrong():
+    manager = make()
+    context = request(manager, "a", range(6))
+    manager.alloc(context)
+    manager._replicas[0].pool.users[1] = 2
+    manager._replicas[0].pool.free.pop()
+    with pytest.raises(KVCacheError, match="damaged: page 1 has 2 users rather than 1; free and"):
+        manager.alloc(context)
