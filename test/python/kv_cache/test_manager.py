@@ -431,4 +431,4 @@ def test_runtime_checks_name_what_is_wrong():
     manager._replicas[0].pool.users[1] = 2
     manager._replicas[0].pool.free.pop()
     with pytest.raises(KVCacheError, match="damaged: page 1 has 2 users rather than 1; free and"):
-        manager.alloc(context)
+        manager.step([[context]])
