@@ -80,8 +80,11 @@ def command(
     requests: list[Generation] = []
     loaded = time.perf_counter()
     try:
-        for prompt in asked:
-            requests.append(generator.submit(prompt, params))
+        for number, prompt in enumerate(asked, 1):
+            try:
+                requests.append(generator.submit(prompt, params))
+            except InputError as error:
+                raise error if batch is None else InputError(f"prompt {number}: {error}") from None
         _print(requests, prompts, is_json)
     finally:
         for request in requests:
