@@ -104,6 +104,14 @@ def read_config(
         )
     architecture = known[kind]
     f = Fields(header.metadata, source, f"{kind}.")
+    if f.integer("expert_count", 0, least=0) > 0:
+        raise UnsupportedError(
+            f"expected a model without experts, but got {kind}.expert_count = {f.get('expert_count')} in {source}"
+        )
+    if header.metadata.get("split.count", 1) not in (0, 1):
+        raise UnsupportedError(
+            f"expected a whole model, but got {source}, which is one of several parts"
+        )
     hidden, heads = f.integer("embedding_length"), f.integer("attention.head_count")
     if f.get("attention.key_length") is None and hidden % heads:
         f.problems.append(

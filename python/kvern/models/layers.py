@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from kvern import nn
@@ -20,9 +22,6 @@ __all__ = [
     "norm",
     "rotary_embedding",
 ]
-
-# Positions whose rotations are computed at once.
-_POSITIONS = 2**12
 
 
 def norm(build: Build) -> nn.RMSNorm:
@@ -162,28 +161,33 @@ class SoftcappedLinear(nn.Linear):
         )
 
 
+class _DividedRotaryEmbedding(nn.RotaryEmbedding):
+    """Rotary embeddings whose frequencies are divided, each by a number of its own."""
+
+    divisors: tuple[float, ...] = ()
+
+    def frequencies(self) -> np.ndarray:
+        """The angle of each pair at position 1, `[head_dim / 2]`, in float64."""
+        return super().frequencies() / np.asarray(self.divisors, np.float64)
+
+
 def rotary_embedding(config: ModelConfig) -> nn.RotaryEmbedding:
     """Returns the rotary embeddings of a model, with a table of its context."""
     rope = config.rope
     width = config.latent.qk_rope_head_dim if config.latent else config.head_dim
-    sizes = (config.hidden_size, config.num_heads, rope.theta, config.max_seq_len, width)
+    # The layers make a table of twice as many positions as they are told.
+    positions = -(-config.max_seq_len // 2)
+    sizes = (config.hidden_size, config.num_heads, rope.theta, positions, width)
+    params: Any = None
     if rope.scaling == "llama3":
         params = nn.Llama3RopeScalingParams(
             rope.factor, rope.low_freq_factor, rope.high_freq_factor, rope.original_max_position
         )
-        frequencies = nn.Llama3RotaryEmbedding(*sizes, scaling_params=params).frequencies()
-    else:
-        divisors = np.asarray(rope.divisors or rope.factor, np.float64)
-        frequencies = nn.RotaryEmbedding(*sizes).frequencies() / divisors
-    table = _rotations(frequencies, config.max_seq_len)
-    return nn.RotaryEmbedding(*sizes, _freqs_cis=table, interleaved=rope.interleaved)
-
-
-def _rotations(frequencies: np.ndarray, positions: int) -> np.ndarray:
-    """Cosines and sines, `[positions, pairs, 2]`: angles in float64, with little memory besides the result."""
-    table = np.empty((positions, len(frequencies), 2), np.float32)
-    for begin in range(0, positions, _POSITIONS):
-        part = table[begin : begin + _POSITIONS]
-        angles = np.outer(np.arange(begin, begin + len(part)), frequencies)
-        part[..., 0], part[..., 1] = np.cos(angles), np.sin(angles)
-    return table
+        return nn.Llama3RotaryEmbedding(*sizes, interleaved=rope.interleaved, scaling_params=params)
+    if rope.scaling == "divisors":
+        made = _DividedRotaryEmbedding(*sizes, interleaved=rope.interleaved)
+        made.divisors = rope.divisors
+        return made
+    if rope.scaling == "linear":
+        params = nn.LinearScalingParams(rope.factor)
+    return nn.RotaryEmbedding(*sizes, interleaved=rope.interleaved, scaling_params=params)

@@ -11,7 +11,7 @@ from typing import Any
 
 from kvern import nn
 from kvern.models.architecture import Architecture, Build
-from kvern.models.fields import Fields
+from kvern.models.fields import MOST_LAYERS, Fields
 from kvern.models.layers import attention, mlp, norm
 
 __all__ = ["LLAMA", "block"]
@@ -30,11 +30,18 @@ def from_huggingface(f: Fields) -> dict[str, Any]:
     return {"qkv_bias": bias, "o_bias": bias, "mlp_bias": f.flag("mlp_bias", False)}
 
 
+def from_gguf(f: Fields) -> dict[str, Any]:
+    """The window of descendants such as Mistral."""
+    window = f.integer("attention.sliding_window", 0, least=0) or None
+    return {"windows": (window,) * f.integer("block_count", most=MOST_LAYERS)}
+
+
 LLAMA = Architecture(
     "llama",
     block,
     huggingface=("llama",),
     gguf=("llama",),
     from_huggingface=from_huggingface,
+    from_gguf=from_gguf,
     gguf_interleaved=True,
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mistral: Llama whose layers see a window of tokens. Its GGUF files call themselves llama, and have no windows.
+"""Mistral: Llama whose layers see a window of tokens. Its GGUF files call themselves llama.
 
 Source: Jiang et al., "Mistral 7B", 2023.
 """

@@ -341,9 +341,13 @@ def test_gguf_that_does_not_fit(tmp_path: Path) -> None:
     assert "llama.context_length: expected an integer from 1 to 4194304, but got 'x'" in str(
         caught.value
     )
-    scaled = {"llama.rope.scaling.type": "yarn"}
-    with pytest.raises(UnsupportedError, match="to be none or linear, but got 'yarn'"):
-        models.open_checkpoint(write_gguf(tmp_path / "c.gguf", model, metadata=scaled))
+    for key, value, match in (
+        ("llama.rope.scaling.type", "yarn", "to be none or linear, but got 'yarn'"),
+        ("llama.expert_count", 8, "a model without experts, but got llama.expert_count = 8"),
+        ("split.count", 2, "which is one of several parts"),
+    ):
+        with pytest.raises(UnsupportedError, match=match):
+            models.open_checkpoint(write_gguf(tmp_path / "c.gguf", model, metadata={key: value}))
 
 
 STRANGE: list[Any] = [None, "x", -1, 0, 2**40, 1.5, True, [], {}, [{}], {"rope_type": []}]
