@@ -40,9 +40,20 @@ static std::optional<int64_t> getBytes(Type type) {
          llvm::divideCeil(tensor.getElementType().getIntOrFloatBitWidth(), 8);
 }
 
+/// Whether an element of the result takes longer to compute than to read.
+static bool isCostly(func::FuncOp kernel) {
+  return kernel
+      .walk([](Operation *op) {
+        return isa<CosOp, SinOp>(op) ? WalkResult::interrupt()
+                                     : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Whether the result may stay in memory instead of being computed in each run.
-static bool isWorthKeeping(CallOp call) {
-  constexpr int64_t kSmall = 16 << 20;
+static bool isWorthKeeping(CallOp call, func::FuncOp kernel) {
+  // Tables of positions have a row for each token of the longest context.
+  const int64_t kSmall = isCostly(kernel) ? 1 << 30 : 16 << 20;
   constexpr int64_t kGrowth = 4;
   int64_t read = 0;
   for (Type type : call->getOperandTypes()) {
@@ -135,7 +146,7 @@ func::FuncOp HoistInitializers::getPackKernel(func::FuncOp kernel,
 func::FuncOp HoistInitializers::getKernel(CallOp call) {
   auto kernel = symbols->lookup<func::FuncOp>(call.getCallee());
   if (!kernel || kernel.isExternal() || !kernel->hasAttr(kernelAttrName) ||
-      call->getNumResults() != 1 || !isWorthKeeping(call)) {
+      call->getNumResults() != 1 || !isWorthKeeping(call, kernel)) {
     return {};
   }
   if (PackOp pack = getLonePack(kernel)) {

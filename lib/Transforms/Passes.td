@@ -49,6 +49,8 @@ def PackQuantized : Pass<"kvern-pack-quantized", "::mlir::func::FuncOp"> {
     `kvern.packed_quantized_matmul` of the weight's `kvern.pack_quantized`, of
     which there is one for each weight and encoding. Products with blocks that
     the program computes or gets as an input stay: they are carried out as defined.
+    Where besides products only gathers of rows that become numbers read the
+    weight, they read the pack too.
     Example: test/Transforms/pack-quantized.mlir.
   }];
   let dependentDialects = ["::kvern::KvernDialect"];
@@ -77,8 +79,8 @@ def HoistInitializers : Pass<"kvern-hoist-initializers", "::mlir::ModuleOp"> {
   let description = [{
     A call of a kernel of one result whose operands are weights, large constants,
     views of them, or derived weights, becomes a `kvern.derived_weight`, unless
-    its result would take much more memory than what it is made of. The
-    initializer is a public function with the attribute `kvern.initializer`; with
+    its result would take much more memory than what it is made of; tables of sines
+    and cosines may take up to 1 GiB. The initializer is a public function with the attribute `kvern.initializer`; with
     `kvern.rows` it may run on parts of a large weight. All packs of one element
     type and layout share one kernel. Kernels that nobody calls any more are
     removed.
@@ -107,9 +109,12 @@ def PackWeights : Pass<"kvern-pack-weights", "::mlir::func::FuncOp"> {
     A `kvern.matmul` whose right operand is a matrix that is known when the model
     is loaded (a weight, a large constant, or what ops that depend on nothing else
     make of them) becomes a `kvern.packed_matmul` that reads a `kvern.pack` of it.
-    There is one pack for all products with one matrix; other ops go on reading
-    the matrix itself, which then stays in memory beside its pack. Small matrices
-    and those whose last panel would be mostly padding are left as they are.
+    There is one pack for all products with one matrix. Where besides them only
+    gathers of rows read the matrix, as they do a tied embedding, they read the
+    pack; any other op goes on reading the matrix itself, which then stays in
+    memory beside its pack. A matrix of `f16` or `bf16` that is widened for the
+    product is packed as it is stored. Small matrices and those whose last panel
+    would be mostly padding are left as they are.
     Likewise a `kvern.conv2d` or `kvern.conv3d` of one group becomes a
     `kvern.packed_conv`, its filter packed as the matrix with one column a filter.
 

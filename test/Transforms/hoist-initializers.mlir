@@ -32,6 +32,18 @@ func.func @large() -> !kvern.tensor<[4096, 4096], f32, cpu:0> {
   return %0 : !kvern.tensor<[4096, 4096], f32, cpu:0>
 }
 
+// Tables of angles are kept all the same: their elements take longer to compute than to read.
+
+// CHECK-LABEL: func.func @angles
+// CHECK: kvern.derived_weight @initialize_cos
+func.func @angles() -> !kvern.tensor<[4096, 4096], f32, cpu:0> {
+  %a = kvern.weight {name = "row"} : !kvern.tensor<[4096], f32, cpu:0>
+  %b = kvern.weight {name = "column"} : !kvern.tensor<[4096, 1], f32, cpu:0>
+  %0 = kvern.mul %a, %b : (!kvern.tensor<[4096], f32, cpu:0>, !kvern.tensor<[4096, 1], f32, cpu:0>) -> !kvern.tensor<[4096, 4096], f32, cpu:0>
+  %1 = kvern.cos %0 : (!kvern.tensor<[4096, 4096], f32, cpu:0>) -> !kvern.tensor<[4096, 4096], f32, cpu:0>
+  return %1 : !kvern.tensor<[4096, 4096], f32, cpu:0>
+}
+
 // CHECK: func.func @[[PACK]](%{{.+}}: !kvern.tensor<[d0, d1], f32, cpu:0>) -> !kvern.tensor<[(d0 + 15) floordiv 16, d1, 16], f32, cpu:0> attributes {kvern.initializer = "{{[0-9a-f]+}}", kvern.rows = 16 : i64}
 // CHECK-NEXT: kvern.call @[[KERNEL:.+]](%{{.+}}) {dims = {d0 = #kvern.dim<d0>, d1 = #kvern.dim<d1>}}
 // CHECK: func.func private @[[KERNEL]]

@@ -16,9 +16,20 @@ from kvern.nn.embedding import Embedding
 from kvern.nn.hooks import add_layer_hook, clear_hooks
 from kvern.nn.layer import Layer, Module
 from kvern.nn.linear import Linear
-from kvern.nn.mlp import MLP
+from kvern.nn.mlp import MLP, FusedMLP
 from kvern.nn.norm import LayerNorm, RMSNorm
-from kvern.nn.rotary_embedding import RotaryEmbedding
+from kvern.nn.rotary_embedding import DynamicRotaryEmbedding, LinearScalingParams, RotaryEmbedding
+from kvern.nn.rotary_scaling import (
+    DeepseekYarnRopeScalingParams,
+    DeepseekYarnRotaryEmbedding,
+    Llama3RopeScalingParams,
+    Llama3RotaryEmbedding,
+    LongRoPERotaryEmbedding,
+    LongRoPEScalingParams,
+    YarnRotaryEmbedding,
+    YarnScalingParams,
+)
+from kvern.nn.stacked_linear import StackedLinear
 
 __all__ = [
     "MLP",
@@ -26,19 +37,31 @@ __all__ = [
     "Conv2d",
     "Conv3D",
     "ConvTranspose1d",
+    "DeepseekYarnRopeScalingParams",
+    "DeepseekYarnRotaryEmbedding",
+    "DynamicRotaryEmbedding",
     "Embedding",
+    "FusedMLP",
     "Identity",
     "Layer",
     "LayerList",
     "LayerNorm",
     "Linear",
+    "LinearScalingParams",
+    "Llama3RopeScalingParams",
+    "Llama3RotaryEmbedding",
+    "LongRoPERotaryEmbedding",
+    "LongRoPEScalingParams",
     "MissingLayer",
     "Module",
     "MultiheadAttention",
     "RMSNorm",
     "RotaryEmbedding",
     "Sequential",
+    "StackedLinear",
     "WeightNormConvTranspose1d",
+    "YarnRotaryEmbedding",
+    "YarnScalingParams",
     "add_layer_hook",
     "clamp",
     "clear_hooks",

@@ -14,7 +14,7 @@ from kvern.nn.bounds import clamp
 from kvern.nn.layer import Module
 from kvern.nn.linear import Linear
 
-__all__ = ["MLP"]
+__all__ = ["MLP", "FusedMLP"]
 
 _ACTIVATIONS: dict[str, Callable[[TensorValue], TensorValue]] = {
     "silu": ops.silu,
@@ -71,25 +71,33 @@ class MLP(Unsharded, Module):
             NotImplementedError: An option is not supported, or there are several devices.
         """
         super().__init__()
+        name = type(self).__name__
         if quantization_encoding is None:
-            refuse_quantization("MLP", quant_config=quant_config)
-        refuse_sharding("MLP", is_sharding)
+            refuse_quantization(name, quant_config=quant_config)
+        refuse_sharding(name, is_sharding)
         if activation_function not in _ACTIVATIONS:
             known = ", ".join(_ACTIVATIONS)
             raise ValueError(
-                f"MLP: expected an activation function of {known}, but got {activation_function!r}"
+                f"{name}: expected an activation function of {known}, but got {activation_function!r}"
             )
-        device = only_device("MLP", devices)
+        device = only_device(name, devices)
         linear = partial(linear_cls, dtype=dtype, device=device, has_bias=has_bias)
         if quantization_encoding is not None:
             linear = partial(
                 linear, quantization_encoding=quantization_encoding, quant_config=quant_config
             )
-        self.gate_proj = linear(hidden_dim, feed_forward_length)
-        self.up_proj = linear(hidden_dim, feed_forward_length)
+        self.feed_forward_length = feed_forward_length
+        self._declare_inputs(linear, hidden_dim)
         self.down_proj = linear(feed_forward_length, hidden_dim)
         self.activation_function = _ACTIVATIONS[activation_function]
         self.swiglu_limit = swiglu_limit
+
+    def _declare_inputs(self, linear: Callable[..., Linear], hidden_dim: int) -> None:
+        self.gate_proj = linear(hidden_dim, self.feed_forward_length)
+        self.up_proj = linear(hidden_dim, self.feed_forward_length)
+
+    def _gate_and_up(self, x: TensorValueLike) -> tuple[TensorValue, TensorValue]:
+        return self.gate_proj(x), self.up_proj(x)
 
     def __call__(self, x: TensorValueLike) -> TensorValue:
         """Returns the transformed tensor.
@@ -103,8 +111,24 @@ class MLP(Unsharded, Module):
         Raises:
             ValueError: The last axis is not hidden_dim, or the element types have no common one.
         """
-        gate, up = self.gate_proj(x), self.up_proj(x)
+        gate, up = self._gate_and_up(x)
         if self.swiglu_limit > 0:
             gate = clamp(gate, max=self.swiglu_limit)
             up = clamp(up, -self.swiglu_limit, self.swiglu_limit)
         return self.down_proj(self.activation_function(gate) * up)
+
+
+class FusedMLP(MLP):
+    """The network of `MLP` whose gate and up projections have one weight, that of the gate first.
+
+    Attributes:
+        gate_up_proj: `hidden_dim` to `2 * feed_forward_length`.
+        down_proj: `feed_forward_length` to `hidden_dim`.
+    """
+
+    def _declare_inputs(self, linear: Callable[..., Linear], hidden_dim: int) -> None:
+        self.gate_up_proj = linear(hidden_dim, 2 * self.feed_forward_length)
+
+    def _gate_and_up(self, x: TensorValueLike) -> tuple[TensorValue, TensorValue]:
+        both = self.gate_up_proj(x)
+        return both[..., : self.feed_forward_length], both[..., self.feed_forward_length :]

@@ -1,23 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rotary position embeddings."""
+"""Rotary position embeddings. Those that stretch a context by other rules are in `rotary_scaling.py`."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from kvern.dtype import DType
-from kvern.graph import Dim, TensorValue, TensorValueLike, ops
+from kvern.errors import InputError
+from kvern.graph import DeviceRef, Dim, TensorValue, TensorValueLike, ops
 from kvern.nn.layer import Module
 
-__all__ = ["RotaryEmbedding"]
+__all__ = ["DynamicRotaryEmbedding", "LinearScalingParams", "RotaryEmbedding", "positive"]
+
+
+def positive(owner: object, **numbers: float) -> None:
+    """Raises ValueError when a number, by its name, is not above 0."""
+    for name, number in numbers.items():
+        if not number > 0:
+            raise InputError(f"{type(owner).__name__}: expected {name} above 0, but got {number}")
+
+
+@dataclass(frozen=True)
+class LinearScalingParams:
+    """Positions are divided by a factor, which stretches the context by it.
+
+    Source: Chen et al., "Extending Context Window of Large Language Models via Positional Interpolation", 2023.
+
+    Attributes:
+        factor: The factor.
+    """
+
+    factor: float
+
+    def __post_init__(self) -> None:
+        positive(self, factor=self.factor)
 
 
 class RotaryEmbedding(Module):
     """Rotates pairs of elements of each head by the position times a frequency of the pair.
 
-    Pair i of d / 2 has the frequency `theta^(-2 i / d)`, d the size of a head.
+    Pair i of d / 2 has the frequency `theta^(-2 i / d)`, d the size of a head. The table of cosines and sines is
+    computed in float64 when the model is loaded, once, however many layers use it.
 
     Source: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", 2021.
     """
@@ -31,6 +58,7 @@ class RotaryEmbedding(Module):
         head_dim: int | None = None,
         _freqs_cis: TensorValueLike | None = None,
         interleaved: bool = True,
+        scaling_params: LinearScalingParams | None = None,
     ) -> None:
         """Sets the frequencies.
 
@@ -42,9 +70,10 @@ class RotaryEmbedding(Module):
             head_dim: Size of a head; `dim // n_heads` by default.
             _freqs_cis: The table, `[rows, head_dim / 2, 2]`, in place of the computed one.
             interleaved: Whether pair i is elements 2 i and 2 i + 1, else elements i and i + head_dim / 2.
+            scaling_params: What the frequencies are divided by.
 
         Raises:
-            ValueError: The size of a head is odd.
+            ValueError: The size of a head is odd, or theta or max_seq_len is not above 0.
         """
         super().__init__()
         self.dim = dim
@@ -53,21 +82,46 @@ class RotaryEmbedding(Module):
         self.max_seq_len = max_seq_len
         self.head_dim = dim // n_heads if head_dim is None else head_dim
         self.interleaved = interleaved
+        self.scaling_params: Any = scaling_params
         self._freqs_cis = _freqs_cis
         if self.head_dim % 2 != 0:
-            raise ValueError(f"RotaryEmbedding: expected an even head_dim, but got {self.head_dim}")
+            raise ValueError(
+                f"{type(self).__name__}: expected an even head_dim, but got {self.head_dim}"
+            )
+        positive(self, head_dim=self.head_dim, theta=theta, max_seq_len=max_seq_len)
 
     def frequencies(self) -> np.ndarray:
         """The angle of each pair at position 1, `[head_dim / 2]`, in float64."""
-        return self.theta ** (-np.arange(0, self.head_dim, 2) / self.head_dim)
+        frequencies = self.theta ** (-np.arange(0, self.head_dim, 2) / self.head_dim)
+        is_linear = isinstance(self.scaling_params, LinearScalingParams)
+        return frequencies / self.scaling_params.factor if is_linear else frequencies
+
+    @property
+    def attention_factor(self) -> float:
+        """What cosines and sines are multiplied by; scores get it squared."""
+        return 1.0
+
+    def _rows(self) -> int:
+        """Positions in the table."""
+        return 2 * self.max_seq_len
+
+    def _angles(self, positions: TensorValue) -> TensorValue:
+        """The angles of positions, float64 `[rows, 1]`, as `[rows, head_dim / 2]`."""
+        return positions * ops.constant(self.frequencies()[None])
 
     def freqs_cis_base(self) -> TensorValue:
-        """The table `[2 * max_seq_len, head_dim / 2, 2]` of (cos, sin), in float32."""
-        if self._freqs_cis is None:
-            angles = np.outer(np.arange(2 * self.max_seq_len), self.frequencies())
-            table = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-            self._freqs_cis = table.astype(np.float32)
-        return TensorValue(self._freqs_cis)
+        """The table of (cos, sin), `[rows, head_dim / 2, 2]`, in float32, with `2 * max_seq_len` rows.
+
+        Each call stages it; equal tables of a graph become one.
+        """
+        if self._freqs_cis is not None:
+            return TensorValue(self._freqs_cis)
+        positions = ops.range(0, self._rows(), dtype=DType.float64, device=DeviceRef.CPU())
+        angles = self._angles(ops.unsqueeze(positions, 1))
+        table = ops.stack([ops.cos(angles), ops.sin(angles)], axis=-1)
+        if self.attention_factor != 1.0:
+            table = table * self.attention_factor
+        return table.cast(DType.float32)
 
     @property
     def freqs_cis(self) -> TensorValue:
@@ -105,3 +159,20 @@ class RotaryEmbedding(Module):
             start = ops.reshape(start, [start.shape[0], 1]) if start.rank else start
             positions = ops.broadcast_to(start + steps, x.shape[:2])
         return ops.rope(x, self.freqs_cis, positions, interleaved=self.interleaved)
+
+
+class DynamicRotaryEmbedding(RotaryEmbedding):
+    """Stretches the context as it grows beyond `max_seq_len`: the base grows with the length.
+
+    At a length L above `max_seq_len` the base is `theta * (L / max_seq_len)^(d / (d - 2))`. A token is rotated by the
+    base of the length at which it is the last, and keeps that in the cache.
+
+    Source: bloc97, "Dynamically Scaled RoPE further increases performance of long context LLaMA", 2023.
+    """
+
+    def _angles(self, positions: TensorValue) -> TensorValue:
+        angles = super()._angles(positions)
+        # theta'^(-2 i / d) = theta^(-2 i / d) * (L / max_seq_len)^(-2 i / (d - 2))
+        exponents = -np.arange(0, self.head_dim, 2) / max(self.head_dim - 2, 1)
+        growth = ops.max((positions + 1.0) / float(self.max_seq_len), 1.0)
+        return angles * ops.exp(ops.log(growth) * ops.constant(exponents[None]))
