@@ -77,9 +77,9 @@ class HostPool:
         """Yields what does not hold though it must."""
         if sorted([*self._free, *self._used]) != list(range(self.num_pages)):
             yield f"host pages are {sorted(self._free)} free and {sorted(self._used)} used"
-        for slot, node in self._used.items():
-            if node.host_page != slot:
-                yield f"host page {slot} has the name of host page {node.host_page}"
+        saved = {id(n): n.host_page for n in self._index.nodes if n.host_page is not None}
+        if saved != {id(node): slot for slot, node in self._used.items()}:
+            yield f"host pages {sorted(self._used)} have the names of {sorted(saved.values())}"
 
     def _forget(self, slot: int) -> None:
         node = self._used.pop(slot)

@@ -11,7 +11,7 @@ A node stays while its page is somewhere, while other nodes follow it, and while
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from kvern.nn.kv_cache import KVCacheParamInterface
 
@@ -58,6 +58,11 @@ class PrefixIndex:
 
     def __len__(self) -> int:
         return len(self._nodes)
+
+    @property
+    def nodes(self) -> Iterable[PageNode]:
+        """All nodes but the root."""
+        return self._nodes.values()
 
     def find(self, parent: PageNode, tokens: bytes) -> PageNode | None:
         """Returns the node of these tokens after `parent`; its page may be nowhere."""

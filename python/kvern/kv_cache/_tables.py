@@ -61,8 +61,8 @@ class _Table:
                     f"there are pages for {sequence.reserved}"
                 )
             lengths[row] = start
-            if start > longest:
-                longest = start
+            if start + active > longest:
+                longest = start + active
             if active > most:
                 most = active
             if owners[row] is not sequence or versions[row] != sequence.version:

@@ -53,7 +53,8 @@ def run_step(
         size = blocks.shape[3]
         if batch:
             assert most[0] == max(context.active_length for context in batch)
-            assert longest[0] == max(context.processed_length for context in batch)
+            ends = [context.processed_length + context.active_length for context in batch]
+            assert longest[0] == max(ends)
 
         def rows(row: int, begin: int, end: int, size: int = size, table: Any = table) -> Any:
             at = np.arange(begin, end)

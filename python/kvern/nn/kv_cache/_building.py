@@ -34,7 +34,7 @@ class KVCacheAssignment:
         cache_lengths: uint32 `[B]`: tokens in the cache before the step.
         lookup_table: uint32 `[B, max_pages]`: where page `j` of a sequence is.
         max_prompt_length: uint32 `[1]`: most new tokens of a sequence.
-        max_cache_length: uint32 `[1]`: the largest of `cache_lengths`.
+        max_cache_length: uint32 `[1]`: most tokens of a sequence, the new ones included.
     """
 
     cache_lengths: Buffer

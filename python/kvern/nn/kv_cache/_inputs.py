@@ -37,7 +37,7 @@ class KVCacheInputsPerDevice(Generic[_Tensor, _Buffer]):
         cache_lengths: uint32 `[B]`: tokens in the cache before this step.
         lookup_table: uint32 `[B, max_pages]`: where page `j` of a sequence is; past its length, anything.
         max_prompt_length: uint32 `[1]` on the CPU: most new tokens of a sequence.
-        max_cache_length: uint32 `[1]` on the CPU: the largest of `cache_lengths`.
+        max_cache_length: uint32 `[1]` on the CPU: most tokens of a sequence, the new ones included.
         kv_scales: The scales of a quantized cache, `[num_pages, 2 | 1, layers, page, heads, groups]`.
         attention_dispatch_metadata: How decode kernels are split; no kernel of kvern takes it.
         draft_attention_dispatch_metadata: The same for a draft.
@@ -244,7 +244,7 @@ def build_max_lengths_tensors(
 
     Args:
         max_prompt_length: Most new tokens of a sequence in this step.
-        max_cache_length: Most tokens in the cache before this step.
+        max_cache_length: Most tokens of a sequence, the new ones included.
 
     Raises:
         ValueError: A length is below 0.
