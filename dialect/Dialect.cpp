@@ -26,6 +26,8 @@ void KvernDialect::initialize() {
   registerPackedOps();
   registerDerivedOps();
   registerAttentionOps();
+  registerKVCacheOps();
+  registerSamplingOps();
   registerConvolutionOps();
   registerPoolingOps();
   registerQuantOps();

@@ -42,6 +42,8 @@ def Kvern_Dialect : Dialect {
     void registerPackedOps();
     void registerDerivedOps();
     void registerAttentionOps();
+    void registerKVCacheOps();
+    void registerSamplingOps();
     void registerConvolutionOps();
     void registerPoolingOps();
     void registerQuantOps();

@@ -18,10 +18,12 @@ include "dialect/ops/Host.td"
 include "dialect/ops/Packed.td"
 include "dialect/ops/Derived.td"
 include "dialect/ops/Attention.td"
+include "dialect/ops/KVCache.td"
 include "dialect/ops/Convolution.td"
 include "dialect/ops/Pooling.td"
 include "dialect/ops/Quant.td"
 include "dialect/ops/Parallel.td"
 include "dialect/ops/Trace.td"
+include "dialect/ops/Sampling.td"
 
 #endif // KVERN_OPS_TD

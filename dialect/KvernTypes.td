@@ -73,6 +73,58 @@ def Kvern_BufferType : Kvern_ShapedType<"Buffer", "buffer"> {
   }];
 }
 
+def Kvern_PagedCacheType : TypeDef<Kvern_Dialect, "PagedCache"> {
+  let mnemonic = "paged_cache";
+  let summary = "Keys and values of sequences, in pages";
+  let description = [{
+    The cache of a batch of sequences in all layers of a model: the memory that
+    holds the pages, and which pages belong to which sequence. `sequences` is
+    their number. A page holds `page_size` tokens of every layer. A token has,
+    in each layer, a key and a value of `heads` heads of `head_dim` elements, or,
+    with `latent`, keys only. With `scales`, that many adjacent elements of a
+    head share one `f32` factor.
+
+    Element types are `f32`, `bf16`, `f16` and, with scales, `i8` and `f8E4M3FN`.
+
+    ```mlir
+    !kvern.paged_cache<[batch], layers = 30, page_size = 128, heads = 3, head_dim = 64, f32, cpu:0>
+    !kvern.paged_cache<[batch], layers = 30, page_size = 128, heads = 1, head_dim = 576, latent, bf16, cpu:0>
+    !kvern.paged_cache<[batch], layers = 30, page_size = 128, heads = 3, head_dim = 64, i8, scales = 32, cpu:0>
+    ```
+
+    Constraints:
+
+    - paged_cache_type_c1: `layers`, `page_size`, `heads` and `head_dim` are above 0
+    - paged_cache_type_c2: what is asked for is one of the combinations in docs/kv-cache.md
+  }];
+  let parameters = (ins
+    "DimAttr":$sequences,
+    "int64_t":$layers,
+    "int64_t":$pageSize,
+    "int64_t":$heads,
+    "int64_t":$headDim,
+    "bool":$latent,
+    "::mlir::Type":$elementType,
+    "int64_t":$granularity,
+    "DeviceAttr":$device
+  );
+  let builders = [
+    TypeBuilderWithInferredContext<(ins "DimAttr":$sequences,
+        "int64_t":$layers, "int64_t":$pageSize, "int64_t":$heads,
+        "int64_t":$headDim, "bool":$latent, "::mlir::Type":$elementType,
+        "int64_t":$granularity, "DeviceAttr":$device), [{
+      return $_get(elementType.getContext(), sequences, layers, pageSize, heads,
+                   headDim, latent, elementType, granularity, device);
+    }]>
+  ];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Whether elements are integers, or 8-bit floats, times factors.
+    bool isQuantized() const { return getGranularity() != 0; }
+  }];
+}
+
 // Element types by what they can do.
 def Kvern_Bool : TypeConstraint<CPred<"$_self.isInteger(1)">, "bool">;
 
@@ -87,6 +139,9 @@ def Kvern_AnyTensor : Type<CPred<"::llvm::isa<::kvern::TensorType>($_self)">,
                            "tensor", "::kvern::TensorType">;
 def Kvern_AnyBuffer : Type<CPred<"::llvm::isa<::kvern::BufferType>($_self)">,
                            "buffer", "::kvern::BufferType">;
+def Kvern_AnyPagedCache
+    : Type<CPred<"::llvm::isa<::kvern::PagedCacheType>($_self)">,
+           "paged cache", "::kvern::PagedCacheType">;
 def Kvern_FloatTensor
     : Kvern_TensorOf<"::llvm::isa<::mlir::FloatType>($_elt)",
                      "floating-point numbers">;

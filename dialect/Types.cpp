@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Inference.h"
+#include "dialect/ops/KVCacheCombinations.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -227,4 +228,83 @@ void BufferType::print(AsmPrinter &printer) const {
 }
 kvern::TensorType BufferType::asTensor() const {
   return kvern::TensorType::get(getShape(), getElementType(), getDevice());
+}
+
+//===----------------------------------------------------------------------===//
+// Caches
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+PagedCacheType::verify(function_ref<InFlightDiagnostic()> emitError,
+                       DimAttr sequences, int64_t layers, int64_t pageSize,
+                       int64_t heads, int64_t headDim, bool latent,
+                       Type elementType, int64_t granularity, DeviceAttr) {
+  // paged_cache_type_c1
+  if (layers <= 0 || pageSize <= 0 || heads <= 0 || headDim <= 0) {
+    return emitError() << "expected layers, page_size, heads and head_dim "
+                          "above 0, but got "
+                       << layers << ", " << pageSize << ", " << heads << " and "
+                       << headDim;
+  }
+  // paged_cache_type_c2
+  CacheVerdict verdict =
+      judgeCache(elementType, granularity, heads, headDim, latent);
+  if (verdict.support == CacheSupport::Refused) {
+    return emitError() << verdict.text;
+  }
+  return success();
+}
+
+/// `, ` name ` = ` integer
+static ParseResult parseNumber(AsmParser &parser, StringRef name,
+                               int64_t &number) {
+  return failure(parser.parseKeyword(name) || parser.parseEqual() ||
+                 parser.parseInteger(number) || parser.parseComma());
+}
+
+Type PagedCacheType::parse(AsmParser &parser) {
+  SmallVector<DimAttr> sequences;
+  int64_t layers, pageSize, heads, headDim, granularity = 0;
+  Type elementType;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseLess() || parseDims(parser, sequences) ||
+      parser.parseComma() || parseNumber(parser, "layers", layers) ||
+      parseNumber(parser, "page_size", pageSize) ||
+      parseNumber(parser, "heads", heads) ||
+      parseNumber(parser, "head_dim", headDim)) {
+    return {};
+  }
+  bool latent = succeeded(parser.parseOptionalKeyword("latent"));
+  if ((latent && parser.parseComma()) || parser.parseType(elementType) ||
+      parser.parseComma()) {
+    return {};
+  }
+  if (succeeded(parser.parseOptionalKeyword("scales")) &&
+      (parser.parseEqual() || parser.parseInteger(granularity) ||
+       parser.parseComma())) {
+    return {};
+  }
+  FailureOr<DeviceAttr> device = parseDevice(parser);
+  if (failed(device) || parser.parseGreater()) {
+    return {};
+  }
+  if (sequences.size() != 1) {
+    parser.emitError(loc, "expected one number of sequences, but got ")
+        << sequences.size();
+    return {};
+  }
+  return getChecked([&] { return parser.emitError(loc); }, parser.getContext(),
+                    sequences[0], layers, pageSize, heads, headDim, latent,
+                    elementType, granularity, *device);
+}
+
+void PagedCacheType::print(AsmPrinter &printer) const {
+  printer << '<' << toString(getSequences()) << ", layers = " << getLayers()
+          << ", page_size = " << getPageSize() << ", heads = " << getHeads()
+          << ", head_dim = " << getHeadDim() << (getLatent() ? ", latent" : "")
+          << ", " << getElementType();
+  if (isQuantized()) {
+    printer << ", scales = " << getGranularity();
+  }
+  printer << ", " << getDevice().str() << '>';
 }

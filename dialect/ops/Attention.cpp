@@ -87,7 +87,7 @@ static LogicalResult checkShapes(InferError error, kvern::TensorType qType,
   return success();
 }
 
-static LogicalResult checkMask(InferError error, StringRef name, int64_t window,
+LogicalResult kvern::checkMask(InferError error, StringRef name, int64_t window,
                                const APFloat &softcap) {
   std::optional<MaskVariant> variant = parseMaskVariant(name);
   // attention_c6
@@ -110,7 +110,7 @@ static LogicalResult checkMask(InferError error, StringRef name, int64_t window,
   return success();
 }
 
-static LogicalResult checkSinks(InferError error, Value sinks, DimAttr heads) {
+LogicalResult kvern::checkSinks(InferError error, Value sinks, DimAttr heads) {
   if (!sinks) {
     return success();
   }
@@ -252,10 +252,9 @@ LogicalResult RopeOp::inferReturnTypes(MLIRContext *,
 // Structured ops
 //===----------------------------------------------------------------------===//
 
-/// Memory that is read and, last, the memory that is written.
-static void
-addLoopEffects(DestinationStyleOpInterface op,
-               SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+void kvern::addLoopEffects(
+    DestinationStyleOpInterface op,
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType())) {
       continue;
@@ -283,25 +282,26 @@ void LoopRopeOp::getEffects(
 LogicalResult LoopAttentionOp::verify() {
   SmallVector<ArrayRef<int64_t>> shapes;
   size_t rank = getQOffsets() ? 3 : 4;
-  for (Value value : {getQ(), getK(), getV(), getInit()}) {
+  for (Value value : {getQ(), getInit(), getK(), getV()}) {
+    size_t wanted = shapes.size() >= 2 && getTable() ? 6 : rank;
     shapes.push_back(cast<ShapedType>(value.getType()).getShape());
     // loop_attention_c1
-    if (shapes.back().size() != rank) {
-      return emitOpError("expected operands of rank ")
-             << rank << ", but got " << value.getType();
+    if (shapes.back().size() != wanted) {
+      return emitOpError("expected an operand of rank ")
+             << wanted << ", but got " << value.getType();
     }
   }
-  ArrayRef<int64_t> q = shapes[0], k = shapes[1], v = shapes[2],
-                    out = shapes[3];
-  bool fit = q[rank - 1] == k[rank - 1] && v[rank - 1] == out[rank - 1] &&
-             q[rank - 2] == out[rank - 2] && k[rank - 2] == v[rank - 2];
+  // The last two sizes.
+  ArrayRef<int64_t> q = shapes[0].take_back(2), out = shapes[1].take_back(2),
+                    k = shapes[2].take_back(2), v = shapes[3].take_back(2);
+  bool fit = q[1] == k[1] && v[1] == out[1] && q[0] == out[0] && k[0] == v[0];
   for (ArrayRef<int64_t> shape : shapes) {
     for (int64_t size : shape.take_back(2)) {
       fit &= !ShapedType::isDynamic(size) && size != 0;
     }
   }
   // loop_attention_c2
-  if (!fit || q[rank - 2] % k[rank - 2] != 0) {
+  if (!fit || q[0] % k[0] != 0) {
     return emitOpError("expected numbers of heads and head sizes that are "
                        "static and fit each other");
   }

@@ -4,7 +4,7 @@
 #ifndef KVERN_DIALECT_OPS_ATTENTION_H
 #define KVERN_DIALECT_OPS_ATTENTION_H
 
-#include "dialect/Kvern.h"
+#include "dialect/Inference.h"
 
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 
@@ -33,6 +33,19 @@ std::optional<MaskVariant> parseMaskVariant(llvm::StringRef name);
 inline bool hasWindow(MaskVariant variant) {
   return variant != MaskVariant::Null && variant != MaskVariant::Causal;
 }
+
+/// What all forms of attention demand of their mask; reports what is wrong.
+llvm::LogicalResult checkMask(InferError error, llvm::StringRef variant,
+                              int64_t window, const llvm::APFloat &softcap);
+/// `sinks`, which may be null, against the heads of queries.
+llvm::LogicalResult checkSinks(InferError error, mlir::Value sinks,
+                               DimAttr heads);
+
+/// The effects of an op with loops inside: memory that is read and, last, the
+/// memory that is written.
+void addLoopEffects(
+    mlir::DestinationStyleOpInterface op,
+    llvm::SmallVectorImpl<mlir::MemoryEffects::EffectInstance> &effects);
 
 } // namespace kvern
 

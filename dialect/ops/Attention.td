@@ -4,31 +4,10 @@
 #ifndef KVERN_OPS_ATTENTION_TD
 #define KVERN_OPS_ATTENTION_TD
 
-include "dialect/KvernOpBase.td"
-include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "dialect/ops/AttentionFormula.td"
+include "dialect/ops/LoopOp.td"
 
-/// What both forms compute; part of their descriptions.
-defvar Kvern_AttentionFormula = [{
-    For query i and key j of one sequence and head h, whose keys and values are
-    those of head `h floordiv (heads / kv_heads)`:
-
-    `s[i, j] = scale * (q[i] . k[j])`, `softcap * tanh(s / softcap)` if `softcap`
-    is not 0, plus the additive mask; then
-    `result[i] = sum_j(e^s[i, j] * v[j]) / sum_j(e^s[i, j])` over the keys that i
-    sees. With `sinks`, `e^sinks[h]` is one more term of the denominator. A query
-    that sees no key gives 0.
-
-    The positions of the queries end where the keys end: query i of n stands at
-    p = i + keys - n. It sees, by `mask_variant`,
-
-    - `null`: all keys;
-    - `causal`: j <= p;
-    - `sliding_window_causal`: p - window < j <= p;
-    - `sliding_window_noncausal`: |p - j| < window;
-    - `chunked_causal`: j <= p and j floordiv window = p floordiv window.
-
-    Scores and sums are `f32` (`f64` for `f64`).
-}];
+/// What both forms demand; part of their descriptions.
 defvar Kvern_AttentionConstraints = [{
     - attention_c1: q, k and v have the rank of this form
     - attention_c2: k and v have equal sizes but for the last
@@ -142,22 +121,6 @@ def Kvern_RopeOp : Kvern_ComputeOp<"rope", "Contraction"> {
   }];
 }
 
-/// A computation with loops of its own, on builtin tensors or, without results,
-/// on memrefs; the last operand is what the result is written to. These ops
-/// appear in stage `kernels` and are gone in stage `loops`.
-class Kvern_LoopOp<string mnemonic, list<Trait> traits = []>
-    : Kvern_Op<"loop." # mnemonic,
-               [DestinationStyleOpInterface,
-                DeclareOpInterfaceMethods<MemoryEffectsOpInterface>] # traits> {
-  let results = (outs Variadic<AnyRankedTensor>:$results);
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    ::mlir::MutableOperandRange getDpsInitsMutable() { return getInitMutable(); }
-  }];
-}
-
-defvar Kvern_LoopOperand = AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
-
 def Kvern_LoopAttentionOp
     : Kvern_LoopOp<"attention", [AttrSizedOperandSegments]> {
   let summary = "Scaled dot-product attention on tensors or memrefs";
@@ -166,9 +129,13 @@ def Kvern_LoopAttentionOp
     attributes it has. `sizes` may give batch, queries and keys as values that
     the caller of the kernel knows too.
 
+    With `paged` it is `kvern.paged_attention`: `q_offsets` are the offsets, and
+    k, the same memory as v, holds the pages, whose elements are of
+    `cache_type` and have factors in `scales`.
+
     Constraints:
 
-    - loop_attention_c1: q, k, v and the result have rank 4, with offsets 3
+    - loop_attention_c1: q and the result have rank 4, with `q_offsets` 3; k and v have the rank of q, or 6 with `paged`
     - loop_attention_c2: the last two sizes are static, and fit each other
     - loop_attention_c3: `mask_variant` is one that there is
     - loop_attention_c4: there are no `sizes` or three
@@ -181,16 +148,21 @@ def Kvern_LoopAttentionOp
       Kvern_LoopOperand:$v, Optional<Kvern_LoopOperand>:$mask,
       Optional<Kvern_LoopOperand>:$sinks,
       Optional<Kvern_LoopOperand>:$q_offsets,
-      Optional<Kvern_LoopOperand>:$k_offsets, Variadic<Index>:$sizes,
+      Optional<Kvern_LoopOperand>:$k_offsets,
+      Optional<Kvern_LoopOperand>:$lengths,
+      Optional<Kvern_LoopOperand>:$table, Optional<Kvern_LoopOperand>:$layer,
+      Optional<Kvern_LoopOperand>:$scales, Variadic<Index>:$sizes,
       Kvern_LoopOperand:$init,
       F64Attr:$scale, DefaultValuedStrAttr<StrAttr, "null">:$mask_variant,
       DefaultValuedAttr<I64Attr, "0">:$window,
-      DefaultValuedAttr<F64Attr, "0.0">:$softcap);
+      DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+      OptionalAttr<TypeAttr>:$cache_type);
   let assemblyFormat = [{
     `ins` `(` $q `,` $k `,` $v `)` (`mask` `(` $mask^ `)`)?
     (`sinks` `(` $sinks^ `)`)?
-    (`offsets` `(` $q_offsets^ `,` $k_offsets `)`)? (`sizes` `(` $sizes^ `)`)?
-    `outs` `(` $init `)`
+    (`offsets` `(` $q_offsets^ (`,` $k_offsets^)? `)`)?
+    (`paged` `(` $lengths^ `,` $table `,` $layer (`,` $scales^)? `)`)?
+    (`sizes` `(` $sizes^ `)`)? `outs` `(` $init `)`
     attr-dict `:` functional-type(operands, results)
   }];
 }

@@ -3,6 +3,7 @@
 
 #include "dialect/Kvern.h"
 #include "dialect/ops/Call.h"
+#include "dialect/ops/KVCacheCombinations.h"
 
 #include "mlir/CAPI/IR.h"
 #include "mlir/CAPI/Support.h"
@@ -14,6 +15,7 @@ using kvern::BufferType;
 using kvern::DeviceAttr;
 using kvern::DeviceKind;
 using kvern::DimAttr;
+using kvern::PagedCacheType;
 using kvern::ShapeAttr;
 using KvernTensorType = kvern::TensorType;
 
@@ -214,6 +216,39 @@ MlirAttribute kvernShapedTypeGetDevice(MlirType type) {
     return wrap(buffer.getDevice());
   }
   return wrap(cast<KvernTensorType>(unwrap(type)).getDevice());
+}
+
+bool kvernTypeIsAPagedCache(MlirType type) {
+  return isa<PagedCacheType>(unwrap(type));
+}
+
+MlirTypeID kvernPagedCacheTypeGetTypeID() {
+  return wrap(PagedCacheType::getTypeID());
+}
+
+KvernPagedCache kvernPagedCacheTypeGet(MlirType type) {
+  auto cache = cast<PagedCacheType>(unwrap(type));
+  return {wrap(cache.getSequences()),   cache.getLayers(),
+          cache.getPageSize(),          cache.getHeads(),
+          cache.getHeadDim(),           cache.getLatent(),
+          wrap(cache.getElementType()), cache.getGranularity(),
+          wrap(cache.getDevice())};
+}
+
+void kvernListCacheCombinations(MlirContext context,
+                                void (*callback)(const KvernCacheCombination *,
+                                                 void *),
+                                void *userData) {
+  for (const auto &line : kvern::listCacheCombinations(unwrap(context))) {
+    KvernCacheCombination view = {wrap(StringRef(line.elementType)),
+                                  wrap(StringRef(line.mask)),
+                                  wrap(StringRef(line.heads)),
+                                  line.isQuantized,
+                                  line.evicts,
+                                  static_cast<int>(line.verdict.support),
+                                  wrap(StringRef(line.verdict.text))};
+    callback(&view, userData);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -100,6 +100,32 @@ MLIR_CAPI_EXPORTED MlirAttribute kvernShapedTypeGetDim(MlirType type,
 MLIR_CAPI_EXPORTED MlirType kvernShapedTypeGetElementType(MlirType type);
 MLIR_CAPI_EXPORTED MlirAttribute kvernShapedTypeGetDevice(MlirType type);
 
+/// What a paged cache holds; `granularity` is 0 without scales.
+typedef struct {
+  MlirAttribute sequences;
+  int64_t layers, pageSize, heads, headDim;
+  bool isLatent;
+  MlirType elementType;
+  int64_t granularity;
+  MlirAttribute device;
+} KvernPagedCache;
+MLIR_CAPI_EXPORTED bool kvernTypeIsAPagedCache(MlirType type);
+MLIR_CAPI_EXPORTED MlirTypeID kvernPagedCacheTypeGetTypeID(void);
+MLIR_CAPI_EXPORTED KvernPagedCache kvernPagedCacheTypeGet(MlirType type);
+
+/// A line of the table of what caches can be; `support` is 0 for exact, 1 for
+/// bounded, 2 for refused, and `text` the bound or the reason.
+typedef struct {
+  MlirStringRef elementType, mask, heads;
+  bool isQuantized, evicts;
+  int support;
+  MlirStringRef text;
+} KvernCacheCombination;
+MLIR_CAPI_EXPORTED void kvernListCacheCombinations(
+    MlirContext context,
+    void (*callback)(const KvernCacheCombination *line, void *userData),
+    void *userData);
+
 //===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//

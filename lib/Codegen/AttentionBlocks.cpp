@@ -113,8 +113,7 @@ void BlockEmitter::packKeys() {
       b.forEachVector(b.depth, [&](Value column, int64_t length) {
         SmallVector<Value> loaded;
         for (ArrayRef<Value> address : addresses) {
-          loaded.push_back(
-              b.loadRow(sequence.k.memory, address, column, length));
+          loaded.push_back(b.loadFrom(sequence.k, address, column, length));
         }
         Value place = b.add(to, b.mul(column, width));
         int64_t used = std::min<int64_t>(llvm::alignTo(length, kUnroll), lanes);
@@ -143,8 +142,8 @@ void BlockEmitter::packValues() {
     SmallVector<Value> address =
         sequence.v.address(b.add(firstKey, key), rows.kvHead);
     for (int64_t column = 0; column < b.valueDepth; column += lanes) {
-      b.store(b.loadRow(sequence.v.memory, address, b.index(column),
-                        std::min(lanes, b.valueDepth - column)),
+      b.store(b.loadFrom(sequence.v, address, b.index(column),
+                         std::min(lanes, b.valueDepth - column)),
               packedValues, place(key, column));
     }
   });

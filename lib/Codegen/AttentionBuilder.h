@@ -47,6 +47,8 @@ struct AttentionBlocking {
 struct RowSource {
   /// The last axis is the row's elements.
   mlir::Value memory;
+  /// Their factors, with the same axes; may be null.
+  mlir::Value scales;
   /// All indices but the last of a row, given its number and its head.
   std::function<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::Value)>
       address;
@@ -85,6 +87,12 @@ public:
   llvm::SmallVector<mlir::Value> getSizes();
   /// An offset, at most `total`.
   mlir::Value getOffset(mlir::Value offsets, mlir::Value at, mlir::Value total);
+  /// `length` elements of a row of keys or values, as `loadRow` gives them.
+  mlir::Value loadFrom(const RowSource &source,
+                       llvm::ArrayRef<mlir::Value> address, mlir::Value column,
+                       int64_t length);
+  /// The most keys that a sequence in pages can have.
+  mlir::Value countPlaces();
   /// Rows of a sequence: its queries times the heads of a group.
   mlir::Value countRows(const Sequence &sequence) {
     return mul(sequence.queries, group);
@@ -150,6 +158,8 @@ public:
                    llvm::ArrayRef<mlir::Value> address);
 
 private:
+  /// Keys, or values, of a sequence in pages.
+  RowSource getPages(const Sequence &sequence, mlir::Value layer, int64_t side);
   mlir::Value addMask(mlir::Value scores, const Sequence &sequence,
                       mlir::Value head, mlir::Value query, mlir::Value key,
                       mlir::Value length);

@@ -61,7 +61,7 @@ Sequence AttentionBuilder::getSequence(Value batch) {
     result.queries = getSizes()[1];
     result.keys = getSizes()[2];
     auto rowsOf = [=](Value memory) {
-      return RowSource{memory,
+      return RowSource{memory, /*scales=*/Value(),
                        [=](Value row, Value kvHead) -> SmallVector<Value> {
                          return {batch, row, kvHead};
                        }};
@@ -78,11 +78,20 @@ Sequence AttentionBuilder::getSequence(Value batch) {
   };
   std::tie(result.firstQuery, result.queries) =
       span(op.getQOffsets(), sizeOf(op.getQ(), 0));
+  if (op.getTable()) {
+    Value length = loadIndex(op.getLengths(), batch);
+    result.keys = min(add(length, result.queries), countPlaces());
+    Value layers = add(sizeOf(op.getK(), 2), -1);
+    Value layer = min(loadIndex(op.getLayer(), {}), layers);
+    result.k = getPages(result, layer, 0);
+    result.v = getPages(result, layer, 1);
+    return result;
+  }
   Value firstKey;
   std::tie(firstKey, result.keys) =
       span(op.getKOffsets(), sizeOf(op.getK(), 0));
   auto rowsOf = [=](Value memory) {
-    return RowSource{memory,
+    return RowSource{memory, /*scales=*/Value(),
                      [=](Value row, Value kvHead) -> SmallVector<Value> {
                        return {add(firstKey, row), kvHead};
                      }};
@@ -90,6 +99,44 @@ Sequence AttentionBuilder::getSequence(Value batch) {
   result.k = rowsOf(op.getK());
   result.v = rowsOf(op.getV());
   return result;
+}
+
+Value AttentionBuilder::countPlaces() {
+  return mul(sizeOf(op.getTable(), 1), sizeOf(op.getK(), 3));
+}
+
+/// Only what some query sees is read: the entries of other pages may hold
+/// anything. One that is out of range counts as the last page.
+RowSource AttentionBuilder::getPages(const Sequence &sequence, Value layer,
+                                     int64_t side) {
+  int64_t pageSize = cast<ShapedType>(op.getK().getType()).getShape()[3];
+  bool latent = cast<ShapedType>(op.getK().getType()).getShape()[1] == 1;
+  Value kind = index(latent ? 0 : side);
+  Value lastPage = add(sizeOf(op.getK(), 0), -1);
+  Value first = visible(sequence, index(0)).from;
+  Value batch = sequence.batch, table = op.getTable();
+  return RowSource{
+      op.getK(), op.getScales(),
+      [=](Value row, Value kvHead) -> SmallVector<Value> {
+        Value seen = max(row, first);
+        Value page = loadIndex(table, {batch, div(seen, pageSize)});
+        return {min(page, lastPage), kind, layer, mod(seen, pageSize), kvHead};
+      }};
+}
+
+Value AttentionBuilder::loadFrom(const RowSource &source,
+                                 ArrayRef<Value> address, Value column,
+                                 int64_t length) {
+  if (!source.scales) {
+    return loadRow(source.memory, address, column, length);
+  }
+  Value row =
+      loadCoded(source.memory, *op.getCacheType(), address, column, length);
+  int64_t groups = sizeFromEnd(source.scales, 1);
+  SmallVector<Value> at(address);
+  at.push_back(div(column, depth / groups));
+  Value scale = memref::LoadOp::create(*this, source.scales, at);
+  return multiply(row, splat(scale));
 }
 
 Value AttentionBuilder::getHead(Value kvHead, Value row) {

@@ -150,7 +150,7 @@ void StreamEmitter::emitScoreTile(const Rows &rows, Value row, int64_t height,
       queries.push_back(b.loadVector(rows.queries, b.add(at, column)));
     }
     for (int64_t i = 0; i < width; ++i) {
-      Value loaded = b.loadRow(sequence.k.memory, addresses[i], column, length);
+      Value loaded = b.loadFrom(sequence.k, addresses[i], column, length);
       if (height != 1) {
         prefetch(sequence.k.memory, ahead[i], column);
       }
@@ -242,8 +242,8 @@ void StreamEmitter::emitSumTile(const Rows &rows, Value row, int64_t height,
     }
     for (int64_t v = 0; v < vectors; ++v) {
       int64_t from = column + v * lanes;
-      loaded.push_back(b.loadRow(sequence.v.memory, address, b.index(from),
-                                 std::min(lanes, b.valueDepth - from)));
+      loaded.push_back(b.loadFrom(sequence.v, address, b.index(from),
+                                  std::min(lanes, b.valueDepth - from)));
       if (height != 1) {
         prefetch(sequence.v.memory, ahead, b.index(from));
       }

@@ -2,7 +2,8 @@
 // Bufferization of the ops with loops inside.
 #include "lib/Codegen/LoopBufferization.h"
 
-#include "dialect/ops/Attention.h"
+#include "dialect/ops/KVCache.h"
+#include "dialect/ops/Sampling.h"
 
 #include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
 
@@ -41,7 +42,8 @@ struct LoopModel
     OperationState created(op->getLoc(), op->getName(), operands, TypeRange(),
                            op->getAttrs());
     rewriter.create(created);
-    replaceOpWithBufferizedValues(rewriter, op, operands.back());
+    replaceOpWithBufferizedValues(
+        rewriter, op, ArrayRef(operands).take_back(op->getNumResults()));
     return success();
   }
 };
@@ -50,6 +52,12 @@ struct LoopModel
 void kvern::registerLoopBufferization(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, KvernDialect *) {
     LoopAttentionOp::attachInterface<LoopModel<LoopAttentionOp>>(*context);
+    LoopKVStoreOp::attachInterface<LoopModel<LoopKVStoreOp>>(*context);
     LoopRopeOp::attachInterface<LoopModel<LoopRopeOp>>(*context);
+    LoopSampleTokensOp::attachInterface<LoopModel<LoopSampleTokensOp>>(
+        *context);
+    LoopApplyPenaltiesOp::attachInterface<LoopModel<LoopApplyPenaltiesOp>>(
+        *context);
+    LoopCountTokensOp::attachInterface<LoopModel<LoopCountTokensOp>>(*context);
   });
 }

@@ -2,6 +2,7 @@
 // Lowers attention and rotary positions on buffers to loops over vectors.
 #include "lib/Codegen/AttentionBuilder.h"
 #include "lib/Codegen/Kernel.h"
+#include "lib/Codegen/LowerKVCache.h"
 #include "lib/Codegen/LowerRope.h"
 #include "lib/Codegen/Passes.h"
 #include "lib/Codegen/Schedule.h"
@@ -174,7 +175,7 @@ struct LowerAttentionPass
     }
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<LoopAttentionOp, LoopRopeOp>(op)) {
+      if (isa<LoopAttentionOp, LoopRopeOp, LoopKVStoreOp>(op)) {
         ops.push_back(op);
       }
     });
@@ -194,6 +195,8 @@ struct LowerAttentionPass
       OpBuilder builder(op);
       if (auto rope = dyn_cast<LoopRopeOp>(op)) {
         emitRope(rope, builder, vectorBits);
+      } else if (auto store = dyn_cast<LoopKVStoreOp>(op)) {
+        emitKVStore(store, builder, vectorBits);
       } else {
         AttentionBuilder b(cast<LoopAttentionOp>(op), builder,
                            {vectorBits, vectorRegisters, l2Bytes});

@@ -112,22 +112,22 @@ static SmallVector<int64_t> getPieces(int64_t length) {
   return pieces;
 }
 
-Value RowBuilder::loadRow(Value memory, ArrayRef<Value> indices, Value column,
-                          int64_t length) {
+Value RowBuilder::loadStored(Value memory, ArrayRef<Value> indices,
+                             Value column, int64_t length) {
   Type stored = getElementTypeOrSelf(memory.getType());
+  auto whole = VectorType::get(lanes, stored);
   SmallVector<Value> at(indices);
   at.push_back(column);
   if (length == lanes) {
-    return extend(vector::LoadOp::create(*this, VectorType::get(lanes, stored),
-                                         memory, at));
+    return vector::LoadOp::create(*this, whole, memory, at);
   }
   // No element past the row is touched.
-  Value result = arith::ConstantOp::create(*this, getZeroAttr(vector));
+  Value result = arith::ConstantOp::create(*this, getZeroAttr(whole));
   int64_t done = 0;
   for (int64_t size : getPieces(length)) {
     at.back() = add(column, done);
-    Value piece = extend(vector::LoadOp::create(
-        *this, VectorType::get(size, stored), memory, at));
+    Value piece = vector::LoadOp::create(*this, VectorType::get(size, stored),
+                                         memory, at);
     result = vector::InsertStridedSliceOp::create(
         *this, piece, result, ArrayRef<int64_t>{done}, ArrayRef<int64_t>{1});
     done += size;
@@ -135,13 +135,18 @@ Value RowBuilder::loadRow(Value memory, ArrayRef<Value> indices, Value column,
   return result;
 }
 
-void RowBuilder::storeRow(Value value, Value memory, ArrayRef<Value> indices,
-                          Value column, int64_t length) {
-  Type stored = getElementTypeOrSelf(memory.getType());
-  if (stored != element) {
-    value =
-        arith::TruncFOp::create(*this, VectorType::get(lanes, stored), value);
-  }
+Value RowBuilder::loadRow(Value memory, ArrayRef<Value> indices, Value column,
+                          int64_t length) {
+  return extend(loadStored(memory, indices, column, length));
+}
+
+Value RowBuilder::loadIndex(Value memory, ArrayRef<Value> indices) {
+  Value loaded = memref::LoadOp::create(*this, memory, indices);
+  return arith::IndexCastUIOp::create(*this, getIndexType(), loaded);
+}
+
+void RowBuilder::storeStored(Value value, Value memory, ArrayRef<Value> indices,
+                             Value column, int64_t length) {
   SmallVector<Value> at(indices);
   at.push_back(column);
   if (length == lanes) {
@@ -157,6 +162,16 @@ void RowBuilder::storeRow(Value value, Value memory, ArrayRef<Value> indices,
     vector::StoreOp::create(*this, piece, memory, at);
     done += size;
   }
+}
+
+void RowBuilder::storeRow(Value value, Value memory, ArrayRef<Value> indices,
+                          Value column, int64_t length) {
+  Type stored = getElementTypeOrSelf(memory.getType());
+  if (stored != element) {
+    value =
+        arith::TruncFOp::create(*this, VectorType::get(lanes, stored), value);
+  }
+  storeStored(value, memory, indices, column, length);
 }
 
 void RowBuilder::forEachVector(int64_t size,

@@ -47,6 +47,18 @@ public:
   void storeRow(mlir::Value value, mlir::Value memory,
                 llvm::ArrayRef<mlir::Value> indices, mlir::Value column,
                 int64_t length);
+  /// The same for memory of 8-bit codes: integers, or floats of type `code`.
+  mlir::Value loadCoded(mlir::Value memory, mlir::Type code,
+                        llvm::ArrayRef<mlir::Value> indices, mlir::Value column,
+                        int64_t length);
+  /// The codes nearest to `value`, ties to even, which are bounded by the
+  /// largest. `value` has `lanes` elements.
+  void storeCoded(mlir::Value value, mlir::Type code, mlir::Value memory,
+                  llvm::ArrayRef<mlir::Value> indices, mlir::Value column,
+                  int64_t length);
+  /// An integer of 32 or 64 bits; a negative one is large.
+  mlir::Value loadIndex(mlir::Value memory,
+                        llvm::ArrayRef<mlir::Value> indices);
   /// A scalar operand, extended.
   mlir::Value loadElement(mlir::Value memory,
                           llvm::ArrayRef<mlir::Value> indices);
@@ -72,6 +84,14 @@ public:
   mlir::Value sumEach(llvm::SmallVector<mlir::Value> registers);
 
 protected:
+  /// `length` elements of a row as they are stored, in a register whose other
+  /// elements are 0.
+  mlir::Value loadStored(mlir::Value memory,
+                         llvm::ArrayRef<mlir::Value> indices,
+                         mlir::Value column, int64_t length);
+  void storeStored(mlir::Value value, mlir::Value memory,
+                   llvm::ArrayRef<mlir::Value> indices, mlir::Value column,
+                   int64_t length);
   /// An operand's element or vector as accumulator elements.
   mlir::Value extend(mlir::Value value);
 };

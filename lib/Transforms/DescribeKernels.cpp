@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/Inference.h"
-#include "dialect/ops/Attention.h"
 #include "dialect/ops/Convolution.h"
+#include "dialect/ops/KVCache.h"
 #include "dialect/ops/Packed.h"
 #include "dialect/ops/Pooling.h"
 #include "dialect/ops/Quant.h"
+#include "dialect/ops/Sampling.h"
 #include "lib/Transforms/Passes.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -42,6 +43,9 @@ static DimAttr plus(DimAttr a, DimAttr b) { return a && b ? a + b : DimAttr(); }
 static DimAttr getFlops(Operation *op) {
   auto none = DimAttr::getStatic(op->getContext(), 0);
   if (op->getNumResults() == 0) {
+    return none;
+  }
+  if (isa<PagedCacheOp>(op)) {
     return none;
   }
   DimAttr results = getElements(op->getResult(0));
@@ -90,7 +94,12 @@ static DimAttr getFlops(Operation *op) {
         DimAttr work = plus(getElements(attention.getQ()), results);
         return times(times(work, keys), 2);
       })
-      .Case([&](RaggedAttentionOp) { return results; })
+      .Case<RaggedAttentionOp, PagedAttentionOp>(
+          [&](Operation *) { return results; })
+      .Case([&](SampleTokensOp sample) {
+        return getElements(sample.getLogits());
+      })
+      .Case([&](CountTokensOp) { return none; })
       .Default([&](Operation *) {
         auto fusible = dyn_cast<FusionOpInterface>(op);
         switch (fusible ? fusible.getFusionKind() : FusionKind::View) {
@@ -122,15 +131,18 @@ static DimAttr getBytes(Type type) {
 }
 
 /// What a kernel reads of an argument: of a table that rows are gathered from,
-/// only those rows.
+/// only those rows. Null for a cache, of which no one knows.
 static DimAttr getBytesRead(BlockArgument argument) {
   DimAttr gathered = DimAttr::getStatic(argument.getContext(), 0);
   for (Operation *user : argument.getUsers()) {
-    auto gather = dyn_cast<GatherOp>(user);
-    if (!gather || gather->getOperand(0) != argument) {
+    if (isa<PagedCacheOp>(user) && isa<BufferType>(argument.getType())) {
+      return {};
+    }
+    if (!isa<GatherOp, PackedGatherOp, PackedQuantizedGatherOp>(user) ||
+        user->getOperand(0) != argument) {
       return getBytes(argument.getType());
     }
-    gathered = plus(gathered, getBytes(gather.getType()));
+    gathered = plus(gathered, getBytes(user->getResult(0).getType()));
   }
   return gathered;
 }
@@ -147,7 +159,7 @@ struct DescribeKernels : kvern::impl::DescribeKernelsBase<DescribeKernels> {
     SmallVector<Attribute> ops;
     DimAttr flops = DimAttr::getStatic(&getContext(), 0), bytes = flops;
     for (Operation &op : kernel.getBody().front().without_terminator()) {
-      if (!isa<ConstantOp>(op)) {
+      if (!isa<ConstantOp, PagedCacheOp>(op)) {
         ops.push_back(builder.getStringAttr(op.getName().getStringRef()));
       }
       flops = plus(flops, getFlops(&op));

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/ops/Call.h"
+#include "dialect/ops/KVCache.h"
 #include "lib/Transforms/FusionGroups.h"
 #include "lib/Transforms/Passes.h"
 
@@ -27,10 +28,14 @@ namespace kvern {
 using namespace mlir;
 using namespace kvern;
 
-/// One copy of every broadcast and range for each use.
+/// One copy of every broadcast, range and cache for each use.
 static void copyFreeProducers(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block))) {
-    if (!isa<BroadcastToOp, RangeOp>(op)) {
+    if (isa<PagedCacheOp>(op) && op.use_empty()) {
+      op.erase();
+      continue;
+    }
+    if (!isa<BroadcastToOp, RangeOp, PagedCacheOp>(op)) {
       continue;
     }
     OpBuilder builder(&op);
@@ -46,7 +51,9 @@ static void copyFreeProducers(Block &block) {
 static std::string getBaseName(const FusionGroup &group) {
   std::string name = "kernel";
   for (Operation *op : ArrayRef(group.ops).take_front(5)) {
-    name += "_" + op->getName().stripDialect().str();
+    if (!isa<PagedCacheOp>(op)) {
+      name += "_" + op->getName().stripDialect().str();
+    }
   }
   return name;
 }
@@ -87,10 +94,9 @@ func::FuncOp KernelOutliner::buildFunction(const FusionGroup &group,
   IRMapping mapping;
   mapping.map(operands, body->getArguments());
   for (Operation *op : group.ops) {
-    for (Value operand : op->getOperands()) {
-      Operation *def = operand.getDefiningOp();
-      if (!mapping.contains(operand) && def && isInlinedConstant(def)) {
-        builder.clone(*def, mapping);
+    for (OpOperand &use : op->getOpOperands()) {
+      if (!mapping.contains(use.get()) && isInlined(use)) {
+        builder.clone(*use.get().getDefiningOp(), mapping);
       }
     }
     builder.clone(*op, mapping);
@@ -133,10 +139,10 @@ void KernelOutliner::outline(const FusionGroup &group) {
   llvm::SmallPtrSet<Operation *, 8> members(group.ops.begin(), group.ops.end());
   llvm::SetVector<Value> operands;
   for (Operation *op : group.ops) {
-    for (Value operand : op->getOperands()) {
-      Operation *def = operand.getDefiningOp();
-      if (!def || !(members.contains(def) || isInlinedConstant(def))) {
-        operands.insert(operand);
+    for (OpOperand &use : op->getOpOperands()) {
+      Operation *def = use.get().getDefiningOp();
+      if (!(def && members.contains(def)) && !isInlined(use)) {
+        operands.insert(use.get());
       }
     }
   }

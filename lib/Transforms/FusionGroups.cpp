@@ -6,6 +6,7 @@
 #include "lib/Transforms/PlaceGroups.h"
 
 #include "dialect/Inference.h"
+#include "dialect/ops/KVCache.h"
 
 using namespace mlir;
 using namespace kvern;
@@ -19,8 +20,21 @@ bool kvern::isKernelOp(Operation *op) {
   if (isa<BufferLoadOp, BufferStoreOp, BufferStoreSliceOp>(op)) {
     return true;
   }
+  if (isa<PagedCacheOp>(op)) {
+    return true;
+  }
   std::optional<FusionKind> kind = getKind(op);
   return kind && *kind != FusionKind::View && !isa<WeightOp, ConstantOp>(op);
+}
+
+bool kvern::isInlined(OpOperand &use) {
+  Operation *def = use.get().getDefiningOp();
+  // The layers of a model share their kernels.
+  auto isLayer = [&] {
+    return isCacheOp(use.getOwner()) &&
+           cast<kvern::TensorType>(use.get().getType()).getShape().empty();
+  };
+  return def && isInlinedConstant(def) && !isLayer();
 }
 
 bool kvern::isInlinedConstant(Operation *op) {
@@ -114,7 +128,7 @@ static bool hasTwins(const FusionGroup &group) {
 /// Whether everything in `group` is an elementwise op on the result of `root`,
 /// element by element: an epilogue.
 static bool isEpilogueOf(const FusionGroup &group, Operation *root) {
-  if (isa<ConcatOp, GatherOp, SliceOp>(root)) {
+  if (isa<ConcatOp, GatherOp, SliceOp>(root) || isCacheOp(root)) {
     return false;
   }
   if (group.root && (!areTwins(group.root, root) || hasTwins(group))) {
@@ -193,6 +207,14 @@ static Groups formGroups(Block &block, const DenseSet<Operation *> &alone) {
       continue;
     }
     if (isInlinedConstant(&op) && llvm::all_of(op.getUsers(), isKernelOp)) {
+      continue;
+    }
+    if (isa<PagedCacheOp>(op)) {
+      // With the op on it; there is a copy for each.
+      if (FusionGroup *group = groupOf.lookup(*op.user_begin())) {
+        group->ops.insert(group->ops.begin(), &op);
+        groupOf[&op] = group;
+      }
       continue;
     }
     // The one group of all users, if there is one.

@@ -33,6 +33,9 @@ bool isKernelOp(mlir::Operation *op);
 /// passed to it.
 bool isInlinedConstant(mlir::Operation *op);
 
+/// Whether what an op of a kernel reads here is such a constant.
+bool isInlined(mlir::OpOperand &use);
+
 /// Distributes the kernel ops of a block over groups, greedily from the end: an
 /// op joins the group of its users when they are all in one group and the loop
 /// structures agree. Besides,

@@ -261,6 +261,41 @@ void addType(nb::module_ &m, const char *name, bool (*isA)(MlirType),
       });
 }
 
+void addPagedCacheType(nb::module_ &m) {
+  auto cls = mlir_type_subclass(m, "PagedCacheType", kvernTypeIsAPagedCache,
+                                kvernPagedCacheTypeGetTypeID);
+  auto field = [&](const char *name, auto member) {
+    cls.def_property_readonly(name, [member](MlirType self) {
+      return kvernPagedCacheTypeGet(self).*member;
+    });
+  };
+  field("sequences", &KvernPagedCache::sequences);
+  field("layers", &KvernPagedCache::layers);
+  field("page_size", &KvernPagedCache::pageSize);
+  field("heads", &KvernPagedCache::heads);
+  field("head_dim", &KvernPagedCache::headDim);
+  field("is_latent", &KvernPagedCache::isLatent);
+  field("element_type", &KvernPagedCache::elementType);
+  field("granularity", &KvernPagedCache::granularity);
+  field("device", &KvernPagedCache::device);
+}
+
+/// Lines (element type, mask, heads, quantized, evicts, support, text).
+nb::list listCacheCombinations(MlirContext context) {
+  nb::list lines;
+  kvernListCacheCombinations(
+      context,
+      [](const KvernCacheCombination *line, void *out) {
+        const char *support[] = {"exact", "bounded", "refused"};
+        static_cast<nb::list *>(out)->append(nb::make_tuple(
+            toString(line->elementType), toString(line->mask),
+            toString(line->heads), line->isQuantized, line->evicts,
+            support[line->support], toString(line->text)));
+      },
+      &lines);
+  return lines;
+}
+
 std::vector<MlirType> inferCall(MlirOperation callee,
                                 const std::vector<MlirType> &operands,
                                 MlirLocation location) {
@@ -292,6 +327,8 @@ void kvern::python::addDialectTypes() {
           kvernTensorTypeGetChecked);
   addType(m, "BufferType", kvernTypeIsABuffer, kvernBufferTypeGetTypeID,
           kvernBufferTypeGetChecked);
+  addPagedCacheType(m);
+  m.def("list_cache_combinations", listCacheCombinations, nb::arg("context"));
   m.def("infer_call", inferCall, nb::arg("callee"), nb::arg("operands"),
         nb::arg("location") = nb::none());
 }

@@ -47,8 +47,10 @@ struct AttentionConversion : OpConversionPattern<AttentionOp> {
       rewriter.replaceOpWithNewOp<LoopAttentionOp>(
           op, init.getType(), adaptor.getQ(), adaptor.getK(), adaptor.getV(),
           adaptor.getMask(), adaptor.getSinks(), /*q_offsets=*/Value(),
-          /*k_offsets=*/Value(), sizes, init, op.getScaleAttr(),
-          op.getMaskVariantAttr(), op.getWindowAttr(), op.getSoftcapAttr());
+          /*k_offsets=*/Value(), /*lengths=*/Value(), /*table=*/Value(),
+          /*layer=*/Value(), /*scales=*/Value(), sizes, init, op.getScaleAttr(),
+          op.getMaskVariantAttr(), op.getWindowAttr(), op.getSoftcapAttr(),
+          /*cache_type=*/TypeAttr());
     }
     return success();
   }
@@ -63,9 +65,10 @@ struct RaggedAttentionConversion : OpConversionPattern<RaggedAttentionOp> {
       rewriter.replaceOpWithNewOp<LoopAttentionOp>(
           op, init.getType(), adaptor.getQ(), adaptor.getK(), adaptor.getV(),
           /*mask=*/Value(), adaptor.getSinks(), adaptor.getQOffsets(),
-          adaptor.getKOffsets(), /*sizes=*/ValueRange(), init,
+          adaptor.getKOffsets(), /*lengths=*/Value(), /*table=*/Value(),
+          /*layer=*/Value(), /*scales=*/Value(), /*sizes=*/ValueRange(), init,
           op.getScaleAttr(), op.getMaskVariantAttr(), op.getWindowAttr(),
-          op.getSoftcapAttr());
+          op.getSoftcapAttr(), /*cache_type=*/TypeAttr());
     }
     return success();
   }

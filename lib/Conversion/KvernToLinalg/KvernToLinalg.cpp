@@ -3,8 +3,9 @@
 
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
 
-#include "dialect/ops/Attention.h"
+#include "dialect/ops/KVCache.h"
 #include "dialect/ops/Quant.h"
+#include "dialect/ops/Sampling.h"
 #include "lib/Support/DimNames.h"
 #include "lib/Support/StorageTypes.h"
 
@@ -60,7 +61,10 @@ static LogicalResult checkType(Operation *op, Type type) {
   if (!device.isCPU()) {
     return op->emitOpError("expected device cpu, but got ") << device.str();
   }
-  if (!isa<IntegerType, Float16Type, BFloat16Type, Float32Type, Float64Type>(
+  // The ops on a cache know what its pages hold.
+  bool isMemory = isa<BufferType>(type) && isa<Float8E4M3FNType>(elementType);
+  if (!isMemory &&
+      !isa<IntegerType, Float16Type, BFloat16Type, Float32Type, Float64Type>(
           elementType)) {
     return op->emitOpError("expected element type of ")
            << type
@@ -193,6 +197,7 @@ struct ConvertToLinalg : kvern::impl::ConvertToLinalgBase<ConvertToLinalg> {
     populateTransposedConvolutionPatterns(*kernelTypes, set);
     populatePoolingPatterns(*kernelTypes, set);
     populateQuantPatterns(*kernelTypes, set);
+    populateSamplingPatterns(*kernelTypes, set);
     populateReductionPatterns(*kernelTypes, set);
     populateNormPatterns(*kernelTypes, set);
     populateShapePatterns(*kernelTypes, set);
@@ -200,6 +205,7 @@ struct ConvertToLinalg : kvern::impl::ConvertToLinalgBase<ConvertToLinalg> {
     populateIndexingPatterns(*kernelTypes, set);
     populateConstantPatterns(*kernelTypes, set);
     populateBufferPatterns(*kernelTypes, set);
+    populateKVCachePatterns(*kernelTypes, set);
     converter = std::move(kernelTypes);
     patterns = FrozenRewritePatternSet(std::move(set));
     return success();
@@ -215,13 +221,16 @@ struct ConvertToLinalg : kvern::impl::ConvertToLinalgBase<ConvertToLinalg> {
     }
     lowerSignature(kernel, *converter);
     ConversionTarget target(getContext());
-    target.addIllegalDialect<KvernDialect>();
-    target.addLegalOp<LoopAttentionOp, LoopRopeOp, LoopPackQuantizedOp,
-                      LoopQuantizedProductOp>();
+    // Ops with loops inside stay; caches go with the ops on them.
+    target.addDynamicallyLegalDialect<KvernDialect>([](Operation *op) {
+      return isa<PagedCacheOp>(op) ||
+             op->getName().stripDialect().starts_with("loop.");
+    });
     target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
     if (failed(applyPartialConversion(kernel, target, patterns))) {
       return signalPassFailure();
     }
+    kernel.walk([](PagedCacheOp cache) { cache.erase(); });
     SmallVector<UnrealizedConversionCastOp> casts;
     kernel.walk(
         [&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });

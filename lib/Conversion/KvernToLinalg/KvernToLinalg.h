@@ -35,6 +35,8 @@ void populatePoolingPatterns(mlir::TypeConverter &converter,
                              mlir::RewritePatternSet &patterns);
 void populateAttentionPatterns(mlir::TypeConverter &converter,
                                mlir::RewritePatternSet &patterns);
+void populateSamplingPatterns(mlir::TypeConverter &converter,
+                              mlir::RewritePatternSet &patterns);
 void populateQuantPatterns(mlir::TypeConverter &converter,
                            mlir::RewritePatternSet &patterns);
 void populateReductionPatterns(mlir::TypeConverter &converter,
@@ -51,6 +53,8 @@ void populateConstantPatterns(mlir::TypeConverter &converter,
                               mlir::RewritePatternSet &patterns);
 void populateBufferPatterns(mlir::TypeConverter &converter,
                             mlir::RewritePatternSet &patterns);
+void populateKVCachePatterns(mlir::TypeConverter &converter,
+                             mlir::RewritePatternSet &patterns);
 
 } // namespace kvern
 

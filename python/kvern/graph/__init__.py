@@ -12,12 +12,20 @@ from kvern.graph.dim import AlgebraicDim, Dim, DimLike, StaticDim, SymbolicDim
 from kvern.graph.kernel_library import KernelLibrary, default_custom_extensions
 from kvern.graph.module import Module
 from kvern.graph.shape import Shape, ShapeLike
-from kvern.graph.type import BufferType, ConvInputLayout, FilterLayout, TensorType, Type
+from kvern.graph.type import (
+    BufferType,
+    ConvInputLayout,
+    FilterLayout,
+    PagedCacheType,
+    TensorType,
+    Type,
+)
 from kvern.graph.value import (
     BufferValue,
     BufferValueLike,
     HasBufferValue,
     HasTensorValue,
+    PagedCacheValue,
     TensorValue,
     TensorValueLike,
     Value,
@@ -46,6 +54,8 @@ __all__ = [
     "HasTensorValue",
     "KernelLibrary",
     "Module",
+    "PagedCacheType",
+    "PagedCacheValue",
     "Shape",
     "ShapeLike",
     "ShardingStrategy",

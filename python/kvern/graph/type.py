@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -14,7 +15,14 @@ from kvern.graph.device import DeviceRef
 from kvern.graph.dim import Dim, StaticDim
 from kvern.graph.shape import Shape, ShapeLike, num_elements
 
-__all__ = ["BufferType", "ConvInputLayout", "FilterLayout", "TensorType", "Type"]
+__all__ = [
+    "BufferType",
+    "ConvInputLayout",
+    "FilterLayout",
+    "PagedCacheType",
+    "TensorType",
+    "Type",
+]
 
 _Self = TypeVar("_Self", bound="_ShapedType")
 
@@ -36,7 +44,7 @@ class FilterLayout(Enum):
 
 
 class Type:
-    """The type of a value: a TensorType or a BufferType."""
+    """The type of a value: a TensorType, a BufferType or a PagedCacheType."""
 
     def to_mlir(self) -> Any:
         """Returns the MLIR type."""
@@ -47,13 +55,15 @@ class Type:
         """Returns the type of an MLIR type.
 
         Raises:
-            TypeError: It is no tensor or buffer of the dialect.
+            TypeError: It is no type of the dialect.
         """
         ext = bindings().ext
+        if ext.PagedCacheType.isinstance(t):
+            return PagedCacheType._from_mlir(ext.PagedCacheType(t))
         for cls, attr in ((TensorType, ext.TensorType), (BufferType, ext.BufferType)):
             if attr.isinstance(t):
                 return cls._from_mlir(attr(t))
-        raise located(DTypeError, "Type", f"expected a tensor or buffer type, but got {t}")
+        raise located(DTypeError, "Type", f"expected a type of kvern, but got {t}")
 
 
 class _ShapedType(Type):
@@ -168,3 +178,44 @@ class BufferType(_ShapedType):
 
     def _mlir_class(self) -> Any:
         return bindings().ext.BufferType
+
+
+@dataclass(frozen=True)
+class PagedCacheType(Type):
+    """Keys and values of sequences in pages; `ops.paged_cache` makes values of it.
+
+    Attributes:
+        dtype: The element type of the pages.
+        sequences: How many sequences there are.
+        layers: Layers of the model.
+        page_size: Tokens of a page.
+        heads: Heads of keys, and of values.
+        head_dim: Elements of a head.
+        is_latent: Whether there are keys only, which serve as values too.
+        granularity: Adjacent elements that share a scale; 0 without scales.
+        device: Where the cache lives.
+    """
+
+    dtype: DType
+    sequences: Dim
+    layers: int
+    page_size: int
+    heads: int
+    head_dim: int
+    is_latent: bool
+    granularity: int
+    device: DeviceRef
+
+    @classmethod
+    def _from_mlir(cls, t: Any) -> PagedCacheType:
+        return cls(
+            bindings().dtypes[t.element_type],
+            Dim.from_mlir(t.sequences),
+            t.layers,
+            t.page_size,
+            t.heads,
+            t.head_dim,
+            t.is_latent,
+            t.granularity,
+            DeviceRef.from_mlir(t.device),
+        )

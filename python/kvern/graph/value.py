@@ -25,7 +25,7 @@ from kvern.graph._source import located
 from kvern.graph.device import DeviceRef
 from kvern.graph.dim import Dim, DimLike, StaticDim
 from kvern.graph.shape import Shape, ShapeLike
-from kvern.graph.type import BufferType, TensorType, Type
+from kvern.graph.type import BufferType, PagedCacheType, TensorType, Type
 
 if TYPE_CHECKING:
     from kvern.graph.graph import Graph
@@ -35,6 +35,7 @@ __all__ = [
     "BufferValueLike",
     "HasBufferValue",
     "HasTensorValue",
+    "PagedCacheValue",
     "TensorValue",
     "TensorValueLike",
     "Value",
@@ -62,7 +63,7 @@ class HasBufferValue(Protocol):
 
 
 class Value(Generic[_T]):
-    """A value of a graph: a `TensorValue` or a `BufferValue`."""
+    """A value of a graph: a `TensorValue`, a `BufferValue` or a `PagedCacheValue`."""
 
     _raw: Any = None
     _graph: Graph | None = None
@@ -334,10 +335,47 @@ class BufferValue(Value[BufferType]):
             ops.buffer_store_slice(self, value, index)
 
 
-def wrap(raw: Any, graph: Graph) -> TensorValue | BufferValue:
+class PagedCacheValue(Value[PagedCacheType]):
+    """A cache of keys and values, from `ops.paged_cache`."""
+
+    @property
+    def dtype(self) -> DType:
+        """The element type of the pages."""
+        return self.type.dtype
+
+    @property
+    def heads(self) -> int:
+        """Heads of keys, and of values."""
+        return self.type.heads
+
+    @property
+    def head_dim(self) -> int:
+        """Elements of a head."""
+        return self.type.head_dim
+
+    @property
+    def page_size(self) -> int:
+        """Tokens of a page."""
+        return self.type.page_size
+
+    @property
+    def layers(self) -> int:
+        """Layers of the model."""
+        return self.type.layers
+
+    @property
+    def device(self) -> DeviceRef:
+        """Where the cache lives."""
+        return self.type.device
+
+
+def wrap(raw: Any, graph: Graph) -> TensorValue | BufferValue | PagedCacheValue:
     """Returns the value of an MLIR value of `graph`."""
     ext = bindings().ext
-    cls = TensorValue if ext.TensorType.isinstance(raw.type) else BufferValue
+    if ext.TensorType.isinstance(raw.type):
+        cls = TensorValue
+    else:
+        cls = BufferValue if ext.BufferType.isinstance(raw.type) else PagedCacheValue
     value = cls.__new__(cls)
     value._raw, value._graph = raw, graph
     return value

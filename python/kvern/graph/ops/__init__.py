@@ -60,6 +60,14 @@ from kvern.graph.ops.elementwise_binary import (
     where,
 )
 from kvern.graph.ops.indexing import band_part, gather, slice_tensor
+from kvern.graph.ops.kv_cache import (
+    kv_copy_pages,
+    kv_store,
+    paged_attention,
+    paged_cache,
+    qkv_project_store,
+    rope_store,
+)
 from kvern.graph.ops.norm import layer_norm, rms_norm
 from kvern.graph.ops.pooling import avg_pool2d, max_pool2d
 from kvern.graph.ops.quantization import dequantize, qmatmul
@@ -73,6 +81,12 @@ from kvern.graph.ops.reduction import (
     prod,
     softmax,
     sum,
+)
+from kvern.graph.ops.sampling import (
+    apply_penalties,
+    count_tokens,
+    random_uniform,
+    sample_tokens,
 )
 from kvern.graph.ops.shape import (
     broadcast_to,
@@ -96,6 +110,7 @@ __all__ = [
     "abs",
     "acos",
     "add",
+    "apply_penalties",
     "argmax",
     "argmin",
     "assert_same_device",
@@ -117,6 +132,7 @@ __all__ = [
     "conv2d_transpose",
     "conv3d",
     "cos",
+    "count_tokens",
     "dequantize",
     "div",
     "equal",
@@ -131,6 +147,8 @@ __all__ = [
     "greater_equal",
     "is_inf",
     "is_nan",
+    "kv_copy_pages",
+    "kv_store",
     "layer_norm",
     "log",
     "log1p",
@@ -150,11 +168,15 @@ __all__ = [
     "not_equal",
     "outer",
     "pad",
+    "paged_attention",
+    "paged_cache",
     "permute",
     "pow",
     "prod",
+    "qkv_project_store",
     "qmatmul",
     "ragged_attention",
+    "random_uniform",
     "range",
     "rebind",
     "relu",
@@ -162,8 +184,10 @@ __all__ = [
     "reshape",
     "rms_norm",
     "rope",
+    "rope_store",
     "round",
     "rsqrt",
+    "sample_tokens",
     "shape_to_tensor",
     "sigmoid",
     "silu",

@@ -18,7 +18,7 @@ from kvern.graph.ops.elementwise_binary import where
 if TYPE_CHECKING:
     from kvern.graph.value import TensorValue, TensorValueLike
 
-__all__ = ["attention", "ragged_attention", "rope"]
+__all__ = ["attention", "ragged_attention", "rope", "to_scale", "to_variant", "to_window"]
 
 
 def attention(
@@ -69,9 +69,9 @@ def attention(
         to_tensor(name, v),
         mask=_additive(name, mask, query),
         sinks=None if sinks is None else to_tensor(name, sinks),
-        scale=_scale(name, scale, query),
-        mask_variant=_variant(name, mask_variant),
-        window=_window(name, local_window_size),
+        scale=to_scale(name, scale, query),
+        mask_variant=to_variant(name, mask_variant),
+        window=to_window(name, local_window_size),
         softcap=to_float(name, "softcap", softcap),
     )
 
@@ -127,9 +127,9 @@ def ragged_attention(
         offsets,
         keys,
         sinks=None if sinks is None else to_tensor(name, sinks),
-        scale=_scale(name, scale, query),
-        mask_variant=_variant(name, mask_variant),
-        window=_window(name, local_window_size),
+        scale=to_scale(name, scale, query),
+        mask_variant=to_variant(name, mask_variant),
+        window=to_window(name, local_window_size),
         softcap=to_float(name, "softcap", softcap),
     )
 
@@ -165,7 +165,8 @@ def rope(
     return stage_tensor(name, value, table, positions=places, interleaved=bool(interleaved))
 
 
-def _scale(name: str, scale: float | None, query: TensorValue) -> float:
+def to_scale(name: str, scale: float | None, query: TensorValue) -> float:
+    """Returns the factor of the scores, by default `1 / sqrt(head_dim)` of the query."""
     if scale is not None:
         return to_float(name, "scale", scale)
     if query.rank == 0 or not isinstance(query.shape[-1], StaticDim):
@@ -174,8 +175,8 @@ def _scale(name: str, scale: float | None, query: TensorValue) -> float:
     return 1.0 / math.sqrt(size) if size else 1.0
 
 
-def _variant(name: str, variant: str) -> str:
-    """The name of a variant, which may be a member of an enumeration of strings."""
+def to_variant(name: str, variant: str) -> str:
+    """Returns the name of a variant, which may be a member of an enumeration of strings."""
     if not isinstance(variant, str):
         raise located(
             DTypeError, name, f"expected mask_variant to be a string, but got {variant!r}"
@@ -183,7 +184,8 @@ def _variant(name: str, variant: str) -> str:
     return str.__str__(variant)
 
 
-def _window(name: str, size: int) -> int:
+def to_window(name: str, size: int) -> int:
+    """Returns the attribute for a window, of which -1 says that there is none."""
     number = to_int(name, "local_window_size", size)
     return 0 if number == -1 else number
 

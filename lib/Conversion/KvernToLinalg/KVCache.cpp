@@ -1,0 +1,118 @@
+//===- KVCache.cpp - Keys and values in pages -----------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A cache stands in the kernel that uses it; its ops take the memory and the
+// tables that it is made of.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/ops/KVCache.h"
+
+#include "lib/Conversion/KvernToLinalg/Generic.h"
+#include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
+
+using namespace mlir;
+using namespace kvern;
+
+namespace {
+
+/// The parts of a cache, converted.
+struct CacheParts {
+  Value blocks, scales, lengths, table;
+  TypeAttr type;
+};
+
+} // namespace
+
+static FailureOr<CacheParts> getParts(Operation *op, Value cache,
+                                      ConversionPatternRewriter &rewriter) {
+  auto made = cache.getDefiningOp<PagedCacheOp>();
+  if (!made) {
+    return rewriter.notifyMatchFailure(op, "the cache is not made here");
+  }
+  auto convert = [&](Value value) {
+    return value ? rewriter.getRemappedValue(value) : Value();
+  };
+  auto type = cast<PagedCacheType>(cache.getType());
+  CacheParts parts{convert(made.getBlocks()), convert(made.getScales()),
+                   convert(made.getCacheLengths()), convert(made.getTable()),
+                   TypeAttr::get(type.getElementType())};
+  return parts;
+}
+
+namespace {
+
+struct KVStoreConversion : OpConversionPattern<KVStoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(KVStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<CacheParts> cache = getParts(op, op.getCache(), rewriter);
+    if (failed(cache)) {
+      return failure();
+    }
+    LoopKVStoreOp::create(rewriter, op.getLoc(), TypeRange(), adaptor.getK(),
+                          adaptor.getV(), adaptor.getOffsets(), cache->lengths,
+                          cache->table, adaptor.getLayer(), /*q=*/Value(),
+                          /*freqs=*/Value(), cache->blocks, cache->scales,
+                          /*init=*/ValueRange(), cache->type,
+                          /*interleaved=*/UnitAttr());
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
+struct RopeStoreConversion : OpConversionPattern<RopeStoreOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(RopeStoreOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<CacheParts> cache = getParts(op, op.getCache(), rewriter);
+    if (failed(cache)) {
+      return failure();
+    }
+    LoopBuilder loops(rewriter, op);
+    auto type = cast<kvern::TensorType>(op.getType());
+    Value init =
+        loops.empty(type.getShape(), getStorageType(type.getElementType()));
+    rewriter.replaceOpWithNewOp<LoopKVStoreOp>(
+        op, init.getType(), adaptor.getK(), adaptor.getV(),
+        adaptor.getOffsets(), cache->lengths, cache->table, adaptor.getLayer(),
+        adaptor.getQ(), adaptor.getFreqs(), cache->blocks, cache->scales, init,
+        cache->type, op.getInterleavedAttr());
+    return success();
+  }
+};
+
+struct PagedAttentionConversion : OpConversionPattern<PagedAttentionOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(PagedAttentionOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    FailureOr<CacheParts> cache = getParts(op, op.getCache(), rewriter);
+    if (failed(cache)) {
+      return failure();
+    }
+    LoopBuilder loops(rewriter, op);
+    auto type = cast<kvern::TensorType>(op.getType());
+    Value init =
+        loops.empty(type.getShape(), getStorageType(type.getElementType()));
+    rewriter.replaceOpWithNewOp<LoopAttentionOp>(
+        op, init.getType(), adaptor.getQ(), cache->blocks, cache->blocks,
+        /*mask=*/Value(), adaptor.getSinks(), adaptor.getOffsets(),
+        /*k_offsets=*/Value(), cache->lengths, cache->table, adaptor.getLayer(),
+        cache->scales, /*sizes=*/ValueRange(), init, op.getScaleAttr(),
+        op.getMaskVariantAttr(), op.getWindowAttr(), op.getSoftcapAttr(),
+        cache->type);
+    return success();
+  }
+};
+
+} // namespace
+
+void kvern::populateKVCachePatterns(TypeConverter &converter,
+                                    RewritePatternSet &patterns) {
+  patterns
+      .add<KVStoreConversion, RopeStoreConversion, PagedAttentionConversion>(
+          converter, patterns.getContext());
+}
