@@ -63,14 +63,35 @@ LogicalResult PackOp::inferReturnTypes(MLIRContext *context,
                    {count, shape[transposed ? 1 : 0], width}, results);
 }
 
+/// Whether `columns` fill panels but a part of the last.
+static LogicalResult checkColumns(InferError error, ArrayRef<DimAttr> panels,
+                                  ArrayRef<int64_t> sizes, int64_t columns) {
+  if (columns < 1 || (columns - 1) / sizes[2] + 1 != sizes[0]) {
+    return error("expected columns from ", (sizes[0] - 1) * sizes[2] + 1,
+                 " to ", sizes[0] * sizes[2], " for panels ", toString(panels),
+                 ", but got ", columns);
+  }
+  return success();
+}
+
 LogicalResult PackedMatmulOp::inferReturnTypes(MLIRContext *context,
                                                std::optional<Location> location,
                                                Adaptor adaptor,
                                                SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getUniformTypes(error, adaptor.getOperands());
-  if (failed(types)) {
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types) || failed(checkSameDevice(error, *types))) {
     return failure();
+  }
+  Type element = types->front().getElementType();
+  Type stored = types->back().getElementType();
+  // packed_matmul_c5
+  bool isWidened = element.isF32() && (stored.isF16() || stored.isBF16());
+  if (stored != element && !isWidened) {
+    return error(
+        "expected panels of the element type of lhs, or of f16 or bf16 "
+        "with a lhs of f32, but got lhs of ",
+        element, " and panels of ", stored);
   }
   ArrayRef<DimAttr> lhs = types->front().getShape();
   ArrayRef<DimAttr> panels = types->back().getShape();
@@ -91,15 +112,36 @@ LogicalResult PackedMatmulOp::inferReturnTypes(MLIRContext *context,
                  lhs.back().str(), " and ", panels[1].str());
   }
   int64_t columns = adaptor.getColumns();
-  int64_t count = (*sizes)[0];
-  int64_t panel = (*sizes)[2];
   // packed_matmul_c4
-  if (columns < 1 || (columns - 1) / panel + 1 != count) {
-    return error("expected columns from ", (count - 1) * panel + 1, " to ",
-                 count * panel, " for panels ", toString(panels), ", but got ",
-                 columns);
+  if (failed(checkColumns(error, panels, *sizes, columns))) {
+    return failure();
   }
   SmallVector<DimAttr> shape(lhs.drop_back());
   shape.push_back(DimAttr::getStatic(context, columns));
+  return addResult(error, types->front(), shape, results);
+}
+
+LogicalResult PackedGatherOp::inferReturnTypes(MLIRContext *,
+                                               std::optional<Location> location,
+                                               Adaptor adaptor,
+                                               SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types) || failed(checkSameDevice(error, *types))) {
+    return failure();
+  }
+  ArrayRef<DimAttr> panels = types->front().getShape();
+  FailureOr<SmallVector<int64_t>> sizes = getSizes(panels);
+  // packed_gather_c1
+  if (failed(sizes) || sizes->size() != 3) {
+    return error("expected panels of three static sizes of 1 or more, but got ",
+                 toString(panels));
+  }
+  // packed_gather_c2
+  if (failed(checkColumns(error, panels, *sizes, adaptor.getColumns()))) {
+    return failure();
+  }
+  SmallVector<DimAttr> shape(types->back().getShape());
+  shape.push_back(panels[1]);
   return addResult(error, types->front(), shape, results);
 }

@@ -229,3 +229,33 @@ LogicalResult PackedQuantizedMatmulOp::inferReturnTypes(
   shape.push_back(DimAttr::getStatic(context, columns));
   return addResult(error, lhs, shape, results);
 }
+
+LogicalResult PackedQuantizedGatherOp::inferReturnTypes(
+    MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTensorTypes(error, adaptor.getOperands());
+  if (failed(types) || failed(checkSameDevice(error, *types))) {
+    return failure();
+  }
+  FailureOr<BlockEncoding> encoding =
+      parseEncoding(error, adaptor.getEncoding());
+  if (failed(encoding)) {
+    return failure();
+  }
+  ArrayRef<DimAttr> panels = types->front().getShape();
+  int64_t rows = adaptor.getRows();
+  std::optional<int64_t> groups =
+      panels.size() == 3 ? panels[1].getStaticValue() : std::nullopt;
+  // packed_quantized_gather_c1
+  if (!groups || rows < 1 ||
+      !panels[0].isStatic((rows - 1) / kQuantizedPanel + 1) ||
+      !panels[2].isStatic(kQuantizedPanel * encoding->blockBytes())) {
+    return error("expected panels of ", rows, " rows in encoding ",
+                 adaptor.getEncoding(), ", but got ", toString(panels));
+  }
+  SmallVector<DimAttr> shape(types->back().getShape());
+  shape.push_back(DimAttr::getStatic(context, *groups * encoding->group));
+  return addResult(error, shape, Float32Type::get(context),
+                   types->front().getDevice(), results);
+}

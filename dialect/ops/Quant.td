@@ -165,6 +165,36 @@ def Kvern_PackedQuantizedMatmulOp
       "$lhs `,` $panels attr-dict `:` functional-type(operands, results)";
 }
 
+def Kvern_PackedQuantizedGatherOp
+    : Kvern_ComputeOp<"packed_quantized_gather", "Movement"> {
+  let summary = "Rows of packed quantized weights as numbers, picked by index";
+  let description = [{
+    `result[i..., k]`, in `f32`, is element k of row `indices[i...]` of the blocks
+    of `rows` rows that `kvern.pack_quantized` made `panels` of: what
+    `kvern.dequantize` makes of `kvern.gather`. A negative index counts from the
+    end.
+
+    Made by kvern-pack-quantized of gathers whose indices have been checked, so
+    that a table which is multiplied too is in memory once.
+
+  }] # Kvern_Encoding # [{
+
+    Constraints:
+  }] # Kvern_SameDevice # [{
+    - packed_quantized_gather_c1: `panels` has static sizes
+      `[ceil(rows / 16), k / group, 16 * bytes]`
+
+    ```mlir
+    %2 = kvern.packed_quantized_gather %0, %1 {encoding = "q4_0", rows = 100 : i64} : (!kvern.tensor<[7, 2, 288], ui8, cpu:0>, !kvern.tensor<[n], i64, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
+    ```
+  }];
+  let arguments = (ins Kvern_ByteTensor:$panels, Kvern_IndexTensor:$indices,
+                       StrAttr:$encoding, I64Attr:$rows);
+  let results = (outs Kvern_AnyTensor:$result);
+  let assemblyFormat =
+      "$panels `,` $indices attr-dict `:` functional-type(operands, results)";
+}
+
 /// An op that emits its own loops: on builtin tensors, with the new value of
 /// `out` as its result, or on memrefs. All operands but `out` are only read.
 class Kvern_LoopQuantOp<string mnemonic>

@@ -4,6 +4,8 @@
 #include "dialect/ops/Quant.h"
 #include "lib/Transforms/Passes.h"
 
+#include "llvm/ADT/MapVector.h"
+
 namespace kvern {
 #define GEN_PASS_DEF_PACKQUANTIZED
 #include "lib/Transforms/Passes.h.inc"
@@ -16,7 +18,7 @@ namespace {
 
 struct PackQuantized : kvern::impl::PackQuantizedBase<PackQuantized> {
   void runOnOperation() override {
-    DenseMap<std::pair<Value, Attribute>, Value> packs;
+    llvm::MapVector<std::pair<Value, Attribute>, Value> packs;
     getOperation().walk([&](QuantizedMatmulOp op) {
       Operation *weight = op.getBlocks().getDefiningOp();
       if (!weight || !isa<WeightOp, ConstantOp>(weight)) {
@@ -42,7 +44,54 @@ struct PackQuantized : kvern::impl::PackQuantizedBase<PackQuantized> {
       op.replaceAllUsesWith(product.getResult());
       op.erase();
     });
+    for (auto &entry : packs) {
+      gatherFrom(entry.second.getDefiningOp<PackQuantizedOp>());
+    }
   }
+
+private:
+  /// Gathers read the panels as well, if then nobody reads the blocks.
+  void gatherFrom(PackQuantizedOp pack);
 };
 
 } // namespace
+
+/// Whether all that is read is numbers of that encoding.
+static bool isDequantized(GatherOp gather, Attribute encoding) {
+  return gather.getAxis() == 0 &&
+         llvm::all_of(gather->getUsers(), [&](Operation *user) {
+           auto numbers = dyn_cast<DequantizeOp>(user);
+           return numbers && numbers.getEncodingAttr() == encoding;
+         });
+}
+
+void PackQuantized::gatherFrom(PackQuantizedOp pack) {
+  Value blocks = pack.getBlocks();
+  SmallVector<GatherOp> gathers;
+  for (OpOperand &use : blocks.getUses()) {
+    auto gather = dyn_cast<GatherOp>(use.getOwner());
+    if (use.getOwner() == pack) {
+      continue;
+    }
+    if (!gather || use.getOperandNumber() != 0 ||
+        !isDequantized(gather, pack.getEncodingAttr())) {
+      return;
+    }
+    gathers.push_back(gather);
+  }
+  int64_t rows = *cast<kvern::TensorType>(blocks.getType())
+                      .getShape()
+                      .front()
+                      .getStaticValue();
+  for (GatherOp gather : gathers) {
+    OpBuilder builder(gather);
+    auto numbers = PackedQuantizedGatherOp::create(
+        builder, gather.getLoc(), pack.getResult(), gather.getIndices(),
+        pack.getEncodingAttr(), builder.getI64IntegerAttr(rows));
+    for (Operation *user : llvm::make_early_inc_range(gather->getUsers())) {
+      user->getResult(0).replaceAllUsesWith(numbers.getResult());
+      user->erase();
+    }
+    gather.erase();
+  }
+}

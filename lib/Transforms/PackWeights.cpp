@@ -7,6 +7,7 @@
 #include "lib/Transforms/FusionGroups.h"
 #include "lib/Transforms/Passes.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace kvern {
@@ -27,6 +28,9 @@ struct PackWeights : kvern::impl::PackWeightsBase<PackWeights> {
         getOperation().isExternal()) {
       return;
     }
+    // One pass object sees many functions.
+    knownAtLoad.clear();
+    packs.clear();
     SmallVector<MatmulOp> products;
     SmallVector<Operation *> convolutions;
     for (Operation &op : getOperation().getBody().front()) {
@@ -41,6 +45,9 @@ struct PackWeights : kvern::impl::PackWeightsBase<PackWeights> {
     }
     for (MatmulOp product : products) {
       pack(product);
+    }
+    for (auto &entry : packs) {
+      gatherFrom(entry.second.getDefiningOp<PackOp>());
     }
     for (Operation *op : convolutions) {
       if (auto image = dyn_cast<Conv2dOp>(op)) {
@@ -77,12 +84,19 @@ private:
     return std::max<int64_t>(panelBits / bits, 1);
   }
 
+  /// What a product multiplies: a matrix, or what it is stored as.
+  struct Stored {
+    Value matrix;
+    bool transposed;
+  };
+  Stored findStored(MatmulOp product) const;
   void pack(MatmulOp product);
+  void gatherFrom(PackOp pack);
   template <typename OpT> void packFilter(OpT op);
 
   DenseSet<Operation *> knownAtLoad;
   /// By matrix and whether it is stored transposed.
-  DenseMap<std::pair<Value, unsigned>, Value> packs;
+  llvm::MapVector<std::pair<Value, unsigned>, Value> packs;
 };
 
 } // namespace
@@ -94,14 +108,51 @@ static bool pays(int64_t columns, int64_t depth, int64_t panel) {
   return depth * columns >= kFewElements && (padded - columns) * 4 <= padded;
 }
 
+/// Whether a cast changes no value, and products widen just as well.
+static bool isWidening(CastOp cast) {
+  Type from =
+      mlir::cast<kvern::TensorType>(cast.getX().getType()).getElementType();
+  return cast.getDtype().isF32() && (from.isF16() || from.isBF16());
+}
+
+/// Behind one widening and transpositions. Without the former, the latter are
+/// part of the product already.
+PackWeights::Stored PackWeights::findStored(MatmulOp product) const {
+  Stored plain{product.getRhs(), product.getTransposeRhs()};
+  Stored stored = plain;
+  bool widened = false;
+  while (Operation *def = stored.matrix.getDefiningOp()) {
+    auto permute = dyn_cast<PermuteOp>(def);
+    auto cast = dyn_cast<CastOp>(def);
+    if (permute && permute.getPermutation() == ArrayRef<int64_t>{1, 0}) {
+      stored.transposed = !stored.transposed;
+    } else if (cast && !widened && isWidening(cast)) {
+      widened = true;
+    } else {
+      break;
+    }
+    stored.matrix = def->getOperand(0);
+  }
+  return widened ? stored : plain;
+}
+
+static void eraseUnused(Value value) {
+  while (Operation *def = value.getDefiningOp()) {
+    if (!isa<CastOp, PermuteOp>(def) || !def->use_empty()) {
+      return;
+    }
+    value = def->getOperand(0);
+    def->erase();
+  }
+}
+
 void PackWeights::pack(MatmulOp product) {
-  Value matrix = product.getRhs();
+  auto [matrix, transposed] = findStored(product);
   auto type = cast<kvern::TensorType>(matrix.getType());
   Operation *def = matrix.getDefiningOp();
   if (!def || !knownAtLoad.contains(def) || type.getRank() != 2) {
     return;
   }
-  bool transposed = product.getTransposeRhs();
   std::optional<int64_t> columns =
       type.getShape()[transposed ? 0 : 1].getStaticValue();
   std::optional<int64_t> depth =
@@ -119,8 +170,40 @@ void PackWeights::pack(MatmulOp product) {
   builder.setInsertionPoint(product);
   auto result = PackedMatmulOp::create(builder, product.getLoc(),
                                        product.getLhs(), packed, *columns);
+  Value rhs = product.getRhs();
   product.replaceAllUsesWith(result.getResult());
   product.erase();
+  eraseUnused(rhs);
+}
+
+/// Gathers of rows read the panels as well, if then nobody reads the matrix.
+void PackWeights::gatherFrom(PackOp pack) {
+  if (!pack.getTransposed()) {
+    return;
+  }
+  SmallVector<GatherOp> gathers;
+  for (OpOperand &use : pack.getX().getUses()) {
+    auto gather = dyn_cast<GatherOp>(use.getOwner());
+    if (isa<PackOp>(use.getOwner())) {
+      continue;
+    }
+    if (!gather || use.getOperandNumber() != 0 || gather.getAxis() != 0) {
+      return;
+    }
+    gathers.push_back(gather);
+  }
+  int64_t columns = *cast<kvern::TensorType>(pack.getX().getType())
+                         .getShape()
+                         .front()
+                         .getStaticValue();
+  for (GatherOp gather : gathers) {
+    OpBuilder builder(gather);
+    auto rows =
+        PackedGatherOp::create(builder, gather.getLoc(), pack.getResult(),
+                               gather.getIndices(), columns);
+    gather.replaceAllUsesWith(rows.getResult());
+    gather.erase();
+  }
 }
 
 /// The filter as a matrix with one column a filter; its rows get their axes

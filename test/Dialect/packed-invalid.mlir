@@ -78,3 +78,30 @@ func.func @packed_matmul_c4_above(%x: !kvern.tensor<[m, 64], f32, cpu:0>, %p: !k
   %0 = kvern.packed_matmul %x, %p {columns = 113 : i64} : (!kvern.tensor<[m, 64], f32, cpu:0>, !kvern.tensor<[7, 64, 16], f32, cpu:0>) -> !kvern.tensor<[m, 1], f32, cpu:0>
   return
 }
+
+// -----
+
+func.func @packed_matmul_c5(%x: !kvern.tensor<[m, 64], bf16, cpu:0>, %p: !kvern.tensor<[7, 64, 16], f32, cpu:0>) {
+  // expected-error @+2 {{'kvern.packed_matmul' op expected panels of the element type of lhs, or of f16 or bf16 with a lhs of f32, but got lhs of 'bf16' and panels of 'f32'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.packed_matmul %x, %p {columns = 100 : i64} : (!kvern.tensor<[m, 64], bf16, cpu:0>, !kvern.tensor<[7, 64, 16], f32, cpu:0>) -> !kvern.tensor<[m, 100], bf16, cpu:0>
+  return
+}
+
+// -----
+
+func.func @packed_gather_c1(%p: !kvern.tensor<[7, k, 16], f32, cpu:0>, %i: !kvern.tensor<[n], i64, cpu:0>) {
+  // expected-error @+2 {{'kvern.packed_gather' op expected panels of three static sizes of 1 or more, but got [7, k, 16]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.packed_gather %p, %i {columns = 100 : i64} : (!kvern.tensor<[7, k, 16], f32, cpu:0>, !kvern.tensor<[n], i64, cpu:0>) -> !kvern.tensor<[n, k], f32, cpu:0>
+  return
+}
+
+// -----
+
+func.func @packed_gather_c2(%p: !kvern.tensor<[7, 64, 16], f32, cpu:0>, %i: !kvern.tensor<[n], i64, cpu:0>) {
+  // expected-error @+2 {{'kvern.packed_gather' op expected columns from 97 to 112 for panels [7, 64, 16], but got 113}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.packed_gather %p, %i {columns = 113 : i64} : (!kvern.tensor<[7, 64, 16], f32, cpu:0>, !kvern.tensor<[n], i64, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
+  return
+}

@@ -214,3 +214,12 @@ func.func @loop_pack_quantized_c2(%w: tensor<17x68xi8>, %p: tensor<2x2x544xi8>) 
   kvern.loop.pack_quantized %w, %p {encoding = "q8_0"} : (tensor<17x68xi8>, tensor<2x2x544xi8>) -> ()
   return
 }
+
+// -----
+
+func.func @packed_quantized_gather_c1(%p: !kvern.tensor<[2, 2, 320], ui8, cpu:0>, %i: !kvern.tensor<[n], i64, cpu:0>) {
+  // expected-error @+2 {{'kvern.packed_quantized_gather' op expected panels of 33 rows in encoding q4_1, but got [2, 2, 320]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.packed_quantized_gather %p, %i {encoding = "q4_1", rows = 33 : i64} : (!kvern.tensor<[2, 2, 320], ui8, cpu:0>, !kvern.tensor<[n], i64, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
+  return
+}

@@ -43,3 +43,10 @@ func.func @large_blocks(%w: !kvern.tensor<[n, 420], ui8, cpu:0>) -> !kvern.tenso
   %0 = kvern.dequantize %w {encoding = "q6_k"} : (!kvern.tensor<[n, 420], ui8, cpu:0>) -> !kvern.tensor<[n, 512], f32, cpu:0>
   return %0 : !kvern.tensor<[n, 512], f32, cpu:0>
 }
+
+// CHECK-LABEL: func.func @packed_rows
+// CHECK: kvern.packed_quantized_gather %{{.*}}, %{{.*}} {encoding = "q4_1", rows = 17 : i64} : (!kvern.tensor<[2, 2, 320], ui8, cpu:0>, !kvern.tensor<[n], i32, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
+func.func @packed_rows(%p: !kvern.tensor<[2, 2, 320], ui8, cpu:0>, %i: !kvern.tensor<[n], i32, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0> {
+  %0 = kvern.packed_quantized_gather %p, %i {encoding = "q4_1", rows = 17 : i64} : (!kvern.tensor<[2, 2, 320], ui8, cpu:0>, !kvern.tensor<[n], i32, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
+  return %0 : !kvern.tensor<[n, 64], f32, cpu:0>
+}

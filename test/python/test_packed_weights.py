@@ -108,6 +108,23 @@ def test_a_tied_weight_is_packed_once_for_each_layout_and_kept() -> None:
     product(again / 64, exact[ids] @ exact.T @ exact @ exact.T / 64, 164)
 
 
+@pytest.mark.parametrize("dtype", [DType.float32, DType.bfloat16], ids=str)
+def test_a_table_that_is_gathered_and_multiplied_is_kept_once(dtype: DType) -> None:
+    rows, depth = 201, 63
+    with Graph("embedding", input_types=[TensorType(DType.int32, ["b", "m"], CPU)]) as graph:
+        table = graph.add_weight(Weight("table", dtype, [rows, depth], CPU))
+        x = ops.gather(table, graph.inputs[0].tensor, axis=0).cast(DType.float32)
+        graph.output(x, ops.matmul(x, table.T))
+    numbers = array(dtype, rows, depth)
+    model = InferenceSession().load(graph, weights_registry={"table": numbers})
+    assert model.memory_plan(b=1, m=1).weights == 7 * 32 * depth * numbers.itemsize
+    exact = numbers.astype(np.float64)
+    ids = np.array([[0, -1, 31, 32, 200, -201, 7]] * 2, np.int32)
+    picked, logits = (to_array(output) for output in model(ids))
+    np.testing.assert_array_equal(picked, exact[ids])
+    product(logits, exact[ids] @ exact.T, depth)
+
+
 def test_constants_are_packed() -> None:
     w = array(DType.float32, 64, 100)
     x = TensorType(DType.float32, ["m", 64], device=CPU)

@@ -1,7 +1,8 @@
 //===- Indexing.cpp - Elements by index -----------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "lib/Conversion/KvernToLinalg/Generic.h"
+#include "lib/Conversion/KvernToLinalg/Indexing.h"
+
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -10,10 +11,33 @@
 using namespace mlir;
 using namespace kvern;
 
+Value kvern::pickByIndex(LoopBuilder &loops, ArrayRef<DimAttr> shape,
+                         Type storage, Value indices,
+                         kvern::TensorType indexType, int64_t axis, Value size,
+                         PickElement pick) {
+  bool isUnsigned = indexType.getElementType().isUnsignedInteger();
+  LoopOperand index{indices, loops.builder.getMultiDimIdentityMap(shape.size())
+                                 .getSliceMap(axis, indexType.getRank())};
+  return loops.elementwise(
+      shape, storage, index,
+      [&](ImplicitLocOpBuilder &b, ValueRange values) -> Value {
+        if (isUnsigned) {
+          return pick(
+              b, arith::IndexCastUIOp::create(b, b.getIndexType(), values[0]));
+        }
+        Value place =
+            arith::IndexCastOp::create(b, b.getIndexType(), values[0]);
+        Value zero = arith::ConstantIndexOp::create(b, 0);
+        Value isNegative =
+            arith::CmpIOp::create(b, arith::CmpIPredicate::slt, place, zero);
+        Value fromEnd = arith::AddIOp::create(b, place, size);
+        return pick(b, arith::SelectOp::create(b, isNegative, fromEnd, place));
+      });
+}
+
 namespace {
 
 /// A loop over the result that reads the index and, through it, the operand.
-/// That indices are in range has been checked before the kernel runs.
 struct GatherConversion : OpConversionPattern<GatherOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -25,27 +49,11 @@ struct GatherConversion : OpConversionPattern<GatherOp> {
     auto type = cast<kvern::TensorType>(op.getType());
     int64_t axis = op.getAxis();
     int64_t indexRank = indices.getRank();
-    bool isUnsigned = indices.getElementType().isUnsignedInteger();
     Value size = loops.index(loops.size(x.getShape()[axis]));
-    LoopOperand index{adaptor.getIndices(),
-                      rewriter.getMultiDimIdentityMap(type.getRank())
-                          .getSliceMap(axis, indexRank)};
-    Value result = loops.elementwise(
-        type.getShape(), getStorageType(type.getElementType()), index,
-        [&](ImplicitLocOpBuilder &b, ValueRange values) -> Value {
-          Value place =
-              isUnsigned
-                  ? arith::IndexCastUIOp::create(b, b.getIndexType(), values[0])
-                        .getResult()
-                  : arith::IndexCastOp::create(b, b.getIndexType(), values[0])
-                        .getResult();
-          if (!isUnsigned) {
-            Value zero = arith::ConstantIndexOp::create(b, 0);
-            Value isNegative = arith::CmpIOp::create(
-                b, arith::CmpIPredicate::slt, place, zero);
-            Value fromEnd = arith::AddIOp::create(b, place, size);
-            place = arith::SelectOp::create(b, isNegative, fromEnd, place);
-          }
+    Value result = pickByIndex(
+        loops, type.getShape(), getStorageType(type.getElementType()),
+        adaptor.getIndices(), indices, axis, size,
+        [&](ImplicitLocOpBuilder &b, Value place) -> Value {
           SmallVector<Value> places;
           for (int64_t i = 0; i < x.getRank(); ++i) {
             int64_t loop = i < axis ? i : i + indexRank - 1;

@@ -3,9 +3,11 @@
 
 #include "dialect/ops/Packed.h"
 
-#include "lib/Conversion/KvernToLinalg/Generic.h"
+#include "lib/Conversion/KvernToLinalg/Indexing.h"
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -171,10 +173,39 @@ struct PackedMatmulConversion : OpConversionPattern<PackedMatmulOp> {
   }
 };
 
+/// Column c lies in panel c floordiv P.
+struct PackedGatherConversion : OpConversionPattern<PackedGatherOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  LogicalResult
+  matchAndRewrite(PackedGatherOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    LoopBuilder loops(rewriter, op);
+    auto type = cast<kvern::TensorType>(op.getType());
+    auto panels = cast<kvern::TensorType>(op.getPanels().getType());
+    auto indices = cast<kvern::TensorType>(op.getIndices().getType());
+    Value size = loops.index(rewriter.getIndexAttr(op.getColumns()));
+    Value width = loops.index(
+        rewriter.getIndexAttr(*panels.getShape()[2].getStaticValue()));
+    Value result = pickByIndex(
+        loops, type.getShape(), getStorageType(type.getElementType()),
+        adaptor.getIndices(), indices, /*axis=*/0, size,
+        [&](ImplicitLocOpBuilder &b, Value column) -> Value {
+          Value panel = arith::DivUIOp::create(b, column, width);
+          Value k = linalg::IndexOp::create(b, indices.getRank());
+          Value place = arith::RemUIOp::create(b, column, width);
+          return tensor::ExtractOp::create(b, adaptor.getPanels(),
+                                           ValueRange{panel, k, place});
+        });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 } // namespace
 
 void kvern::populatePackedPatterns(TypeConverter &converter,
                                    RewritePatternSet &patterns) {
-  patterns.add<PackConversion, PackedMatmulConversion>(converter,
-                                                       patterns.getContext());
+  patterns.add<PackConversion, PackedGatherConversion, PackedMatmulConversion>(
+      converter, patterns.getContext());
 }

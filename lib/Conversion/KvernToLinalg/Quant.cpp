@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialect/ops/Quant.h"
-#include "lib/Conversion/KvernToLinalg/Generic.h"
+#include "lib/Conversion/KvernToLinalg/Indexing.h"
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
 #include "lib/Conversion/KvernToLinalg/QuantBlocks.h"
 
@@ -135,11 +135,35 @@ struct PackedQuantizedMatmulConversion
   }
 };
 
+/// Each byte of a row of blocks is read where `kvern.pack_quantized` put it.
+struct PackedQuantizedGatherConversion
+    : OpConversionPattern<PackedQuantizedGatherOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(PackedQuantizedGatherOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    LoopBuilder loops(rewriter, op);
+    auto type = cast<kvern::TensorType>(op.getType());
+    auto indices = cast<kvern::TensorType>(op.getIndices().getType());
+    Value size = loops.index(rewriter.getIndexAttr(op.getRows()));
+    Value result =
+        pickByIndex(loops, type.getShape(), rewriter.getF32Type(),
+                    adaptor.getIndices(), indices, /*axis=*/0, size,
+                    [&](ImplicitLocOpBuilder &b, Value row) -> Value {
+                      Value k = linalg::IndexOp::create(b, indices.getRank());
+                      return readPackedElement(b, op.getEncoding(),
+                                               adaptor.getPanels(), row, k);
+                    });
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 } // namespace
 
 void kvern::populateQuantPatterns(TypeConverter &converter,
                                   RewritePatternSet &patterns) {
   patterns.add<DequantizeConversion, PackQuantizedConversion,
-               PackedQuantizedMatmulConversion, QuantizedMatmulConversion>(
-      converter, patterns.getContext());
+               PackedQuantizedGatherConversion, PackedQuantizedMatmulConversion,
+               QuantizedMatmulConversion>(converter, patterns.getContext());
 }

@@ -6,6 +6,7 @@
 #include "dialect/ops/Quant.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
 using namespace kvern;
@@ -188,4 +189,42 @@ Value kvern::readElement(ImplicitLocOpBuilder &b, StringRef encoding,
                      scaled(b, divide(b, k, size.elements), size.bytes, 0)};
   Value place = remainder(b, k, size.elements);
   return encoding == "q4_k" ? readQ4K(reader, place) : readQ6K(reader, place);
+}
+
+Value kvern::readPackedElement(ImplicitLocOpBuilder &b, StringRef name,
+                               Value panels, Value row, Value k) {
+  BlockEncoding encoding = *BlockEncoding::parse(name);
+  int64_t header = encoding.headerBytes();
+  Value panel = divide(b, row, kQuantizedPanel);
+  Value inPanel = remainder(b, row, kQuantizedPanel);
+  auto sum = [&](Value x, Value y) -> Value {
+    return arith::AddIOp::create(b, x, y);
+  };
+  // Two bytes of each row of the panel at a time, then four: byte `place` lies
+  // `unit * row + place mod unit` after what comes before its unit.
+  auto offset = [&](Value place, int64_t unit, int64_t from) {
+    Value first = scaled(b, divide(b, place, unit), unit * kQuantizedPanel,
+                         from * kQuantizedPanel);
+    return sum(sum(first, scaled(b, inPanel, unit, 0)),
+               remainder(b, place, unit));
+  };
+  auto read = [&](Value place) -> Value {
+    Value group = divide(b, place, encoding.blockBytes());
+    Value inBlock = remainder(b, place, encoding.blockBytes());
+    Value isHeader = arith::CmpIOp::create(b, arith::CmpIPredicate::ult,
+                                           inBlock, constant(b, header));
+    Value ofHeader = offset(inBlock, 2, 0);
+    Value inBits = arith::SubIOp::create(b, inBlock, constant(b, header));
+    Value ofBits = offset(inBits, 4, header);
+    Value at = arith::SelectOp::create(b, isHeader, ofHeader, ofBits);
+    Value byte =
+        tensor::ExtractOp::create(b, panels, ValueRange{panel, group, at});
+    if (encoding.bits != 8 || encoding.hasMinimum) {
+      return byte;
+    }
+    Value sign = arith::ConstantOp::create(b, b.getI8IntegerAttr(-128));
+    Value flipped = arith::XOrIOp::create(b, byte, sign);
+    return arith::SelectOp::create(b, isHeader, byte, flipped);
+  };
+  return readGrouped(b, encoding, read, k);
 }

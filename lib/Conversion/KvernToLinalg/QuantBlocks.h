@@ -17,6 +17,12 @@ mlir::Value readElement(mlir::ImplicitLocOpBuilder &builder,
                         llvm::StringRef encoding, ByteReader read,
                         mlir::Value k);
 
+/// Element `k` of row `row` of the blocks that `kvern.pack_quantized` made
+/// `panels` of, as f32.
+mlir::Value readPackedElement(mlir::ImplicitLocOpBuilder &builder,
+                              llvm::StringRef encoding, mlir::Value panels,
+                              mlir::Value row, mlir::Value k);
+
 } // namespace kvern
 
 #endif // KVERN_LIB_CONVERSION_KVERNTOLINALG_QUANTBLOCKS_H

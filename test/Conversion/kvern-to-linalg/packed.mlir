@@ -46,3 +46,17 @@ func.func private @pack_rows(%w: !kvern.tensor<[64, 96], f32, cpu:0>) -> !kvern.
   %0 = kvern.pack %w {panel = 16 : i64} : (!kvern.tensor<[64, 96], f32, cpu:0>) -> !kvern.tensor<[6, 64, 16], f32, cpu:0>
   return %0 : !kvern.tensor<[6, 64, 16], f32, cpu:0>
 }
+
+// -----
+
+// CHECK-LABEL: @gather(
+// CHECK-DAG:     %[[P:.+]] = arith.constant 16 : index
+// CHECK:         linalg.generic
+// CHECK:           %[[PANEL:.+]] = arith.divui %[[C:.+]], %[[P]]
+// CHECK:           %[[K:.+]] = linalg.index 1
+// CHECK:           %[[PLACE:.+]] = arith.remui %[[C]], %[[P]]
+// CHECK:           tensor.extract %{{.+}}[%[[PANEL]], %[[K]], %[[PLACE]]]
+func.func private @gather(%p: !kvern.tensor<[7, 64, 16], f32, cpu:0>, %i: !kvern.tensor<[n], i64, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0> attributes {kvern.kernel} {
+  %0 = kvern.packed_gather %p, %i {columns = 100 : i64} : (!kvern.tensor<[7, 64, 16], f32, cpu:0>, !kvern.tensor<[n], i64, cpu:0>) -> !kvern.tensor<[n, 64], f32, cpu:0>
+  return %0 : !kvern.tensor<[n, 64], f32, cpu:0>
+}

@@ -41,6 +41,8 @@ WEIGHTS = [
     (f16, 90, 65),
     (f16, 64, 300),
 ]
+# Multiplied by rows of f32.
+WIDENED = [(bf16, 90, 65), (bf16, 288, 515), (f16, 64, 300)]
 INPUTS = [
     (f32, 1, 1),
     (f32, 17, 70),
@@ -80,6 +82,13 @@ def models() -> dict[str, Any]:
             name_of("weight", dtype, n, k),
             [cpu_tensor(dtype, ["m", k])],
             lambda x, w=(dtype, n, k): x @ transposed_weight(*w),
+            module,
+        )
+    for dtype, n, k in WIDENED:
+        build(
+            name_of("widened", dtype, n, k),
+            [cpu_tensor(f32, ["m", k])],
+            lambda x, w=(dtype, n, k): x @ transposed_weight(*w).cast(f32),
             module,
         )
     for dtype, n, k in INPUTS:
@@ -122,6 +131,15 @@ def test_weights(dtype: DType, n: int, k: int) -> None:
     for m in ROWS if dtype == f32 else FEW_ROWS:
         x = matrix(dtype, m, k)
         check(name_of("weight", dtype, n, k), [x], x.astype(np.float64) @ w.T, k)
+
+
+@pytest.mark.parametrize(("dtype", "n", "k"), WIDENED)
+def test_widened_weights(dtype: DType, n: int, k: int) -> None:
+    """As near to the result as with weights of f32: they are widened without rounding."""
+    w = weight(dtype, n, k).astype(np.float64)
+    for m in ROWS:
+        x = matrix(f32, m, k)
+        check(name_of("widened", dtype, n, k), [x], x.astype(np.float64) @ w.T, k)
 
 
 @pytest.mark.parametrize(("dtype", "n", "k"), INPUTS)

@@ -135,6 +135,25 @@ def test_weights_are_packed_and_inputs_are_not() -> None:
     assert "kvern.quantized_matmul" in text(False)
 
 
+@pytest.mark.parametrize("encoding", GGUF)
+def test_a_table_that_is_gathered_and_multiplied_is_kept_once(
+    encoding: QuantizationEncoding,
+) -> None:
+    rows, k = 45, 96
+    blocks, numbers = gguf_blocks(encoding, sample(DType.float32, [rows, k], -1, 1))
+    table = nn.Embedding(rows, k, DType.uint8, CPU, quantization_encoding=encoding)
+    with Graph("embedding", input_types=[cpu_tensor(DType.int64, ["b", "m"])]) as graph:
+        x = table(graph.inputs[0].tensor)
+        graph.output(x, ops.qmatmul(encoding, None, x, table.weight))
+    model = InferenceSession().load(graph, weights_registry={"weight": blocks})
+    assert model.memory_plan(b=1, m=1).weights == 48 * blocks.shape[1]
+    ids = np.array([[0, 44, -45], [15, 16, -1]])
+    picked, logits = (np.from_dlpack(output) for output in model(ids))
+    np.testing.assert_array_equal(picked, numbers[ids])
+    expected = numbers[ids].astype(np.float64) @ numbers.T.astype(np.float64)
+    np.testing.assert_allclose(logits, expected, rtol=0, atol=2e-5)
+
+
 def test_a_weight_of_numbers_is_stored_as_bytes() -> None:
     weight = Weight("w", DType.float32, [3, 64], CPU, QuantizationEncoding.Q4_1)
     assert weight.dtype is DType.uint8 and weight.shape == [3, 40]
