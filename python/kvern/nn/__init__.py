@@ -7,7 +7,8 @@ is being built.
 
 from __future__ import annotations
 
-from kvern.nn.attention import MultiheadAttention
+from kvern.nn.attention import AttentionMaskVariant, MHAMaskVariant, MultiheadAttention
+from kvern.nn.attention_with_rope import AttentionWithRope, GGUFQAttentionWithRope
 from kvern.nn.bounds import clamp
 from kvern.nn.containers import Identity, LayerList, MissingLayer, Sequential
 from kvern.nn.convolution import Conv1D, Conv2d, Conv3D
@@ -16,8 +17,15 @@ from kvern.nn.embedding import Embedding
 from kvern.nn.hooks import add_layer_hook, clear_hooks
 from kvern.nn.layer import Layer, Module
 from kvern.nn.linear import Linear
+from kvern.nn.logits import (
+    LogitsPostprocessMixin,
+    ReturnHiddenStates,
+    ReturnLogits,
+    logits_postprocess,
+)
 from kvern.nn.mlp import MLP, FusedMLP
 from kvern.nn.norm import LayerNorm, RMSNorm
+from kvern.nn.ragged_attention import RaggedAttention
 from kvern.nn.rotary_embedding import DynamicRotaryEmbedding, LinearScalingParams, RotaryEmbedding
 from kvern.nn.rotary_scaling import (
     DeepseekYarnRopeScalingParams,
@@ -30,9 +38,12 @@ from kvern.nn.rotary_scaling import (
     YarnScalingParams,
 )
 from kvern.nn.stacked_linear import StackedLinear
+from kvern.nn.transformer import Transformer, TransformerBlock, forward_sequential_layers
 
 __all__ = [
     "MLP",
+    "AttentionMaskVariant",
+    "AttentionWithRope",
     "Conv1D",
     "Conv2d",
     "Conv3D",
@@ -42,6 +53,7 @@ __all__ = [
     "DynamicRotaryEmbedding",
     "Embedding",
     "FusedMLP",
+    "GGUFQAttentionWithRope",
     "Identity",
     "Layer",
     "LayerList",
@@ -50,19 +62,28 @@ __all__ = [
     "LinearScalingParams",
     "Llama3RopeScalingParams",
     "Llama3RotaryEmbedding",
+    "LogitsPostprocessMixin",
     "LongRoPERotaryEmbedding",
     "LongRoPEScalingParams",
+    "MHAMaskVariant",
     "MissingLayer",
     "Module",
     "MultiheadAttention",
     "RMSNorm",
+    "RaggedAttention",
+    "ReturnHiddenStates",
+    "ReturnLogits",
     "RotaryEmbedding",
     "Sequential",
     "StackedLinear",
+    "Transformer",
+    "TransformerBlock",
     "WeightNormConvTranspose1d",
     "YarnRotaryEmbedding",
     "YarnScalingParams",
     "add_layer_hook",
     "clamp",
     "clear_hooks",
+    "forward_sequential_layers",
+    "logits_postprocess",
 ]

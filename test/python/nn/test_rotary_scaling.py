@@ -17,20 +17,19 @@ from transformers.modeling_rope_utils import ROPE_INIT_FUNCTIONS
 
 THETA, DIM, CONTEXT = 10000.0, 16, 64
 SHORT, LONG = [1.0 + 0.1 * i for i in range(8)], [2.0 + 0.5 * i for i in range(8)]
-SIZES: Any = (48, 3, THETA)
+SIZES = (48, 3, THETA, CONTEXT)
 YARN = {"factor": 4.0, "beta_fast": 32.0, "beta_slow": 1.0, "truncate": True}
 ROPES = {
-    "plain": nn.RotaryEmbedding(*SIZES, CONTEXT),
-    "linear": nn.RotaryEmbedding(*SIZES, CONTEXT, scaling_params=nn.LinearScalingParams(4.0)),
+    "plain": nn.RotaryEmbedding(*SIZES),
+    "linear": nn.RotaryEmbedding(*SIZES, scaling_params=nn.LinearScalingParams(4.0)),
     "llama3": nn.Llama3RotaryEmbedding(
-        *SIZES, CONTEXT, scaling_params=nn.Llama3RopeScalingParams(8.0, 1.0, 4.0, 256)
+        *SIZES, scaling_params=nn.Llama3RopeScalingParams(8.0, 1.0, 4.0, 256)
     ),
     "longrope": nn.LongRoPERotaryEmbedding(
-        *SIZES, CONTEXT, scaling_params=nn.LongRoPEScalingParams(SHORT, LONG, 32, 128)
+        *SIZES, scaling_params=nn.LongRoPEScalingParams(SHORT, LONG, 32, 128)
     ),
     "yarn": nn.YarnRotaryEmbedding(
         *SIZES,
-        CONTEXT,
         scaling_params=nn.YarnScalingParams(
             factor=4.0,
             beta_fast=32.0,
@@ -46,7 +45,7 @@ ROPES = {
         CONTEXT,
         scaling_params=nn.DeepseekYarnRopeScalingParams(40.0, 32, 32, 1, 1.0, 0.5),
     ),
-    "dynamic": nn.DynamicRotaryEmbedding(*SIZES, CONTEXT),
+    "dynamic": nn.DynamicRotaryEmbedding(*SIZES),
 }
 
 
@@ -174,6 +173,6 @@ def test_refused() -> None:
         nn.LinearScalingParams(0.0)
     with pytest.raises(ValueError, match=r"high_freq_factor above low_freq_factor \(4"):
         nn.Llama3RopeScalingParams(8.0, 4.0, 1.0, 8192)
-    with pytest.raises(ValueError, match="8 numbers as long_factor.*got 1"):
+    with pytest.raises(ValueError, match=r"8 numbers as long_factor.*got 1"):
         params = nn.LongRoPEScalingParams(SHORT, [1.0], 32, 64)
-        nn.LongRoPERotaryEmbedding(*SIZES, CONTEXT, scaling_params=params)
+        nn.LongRoPERotaryEmbedding(*SIZES, scaling_params=params)

@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ops on ragged batches and paged caches, as layers use them.
+
+Terms: T new tokens of B sequences, one sequence after the other; `input_row_offsets`, uint32 `[B + 1]`, has the first
+row of each sequence, and T. `layer_idx` is a uint32 scalar. Each function checks types and ranks first.
+"""
+
+from __future__ import annotations
+
+from kvern.dtype import DType
+from kvern.errors import DTypeError, InputError, ShapeError, UnsupportedError
+from kvern.graph import BufferValue, DimLike, TensorValue, TensorValueLike, ops
+from kvern.nn.attention import AttentionMaskVariant, MHAMaskVariant
+from kvern.nn.kv_cache import KVCacheParams, PagedCacheValues
+
+__all__ = [
+    "AttentionMaskVariant",
+    "MHAMaskVariant",
+    "flash_attention",
+    "flash_attention_ragged",
+    "fused_qkv_ragged_matmul",
+    "kv_cache_copy_pages",
+    "kv_cache_store_paged",
+    "kv_matmul_ragged_paged",
+    "mask_of",
+    "rope_ragged",
+    "rope_split_store_ragged",
+    "token_positions",
+]
+
+_MASKS = {
+    MHAMaskVariant.CAUSAL_MASK: "causal",
+    MHAMaskVariant.NULL_MASK: "null",
+    MHAMaskVariant.CHUNKED_CAUSAL_MASK: "chunked_causal",
+    MHAMaskVariant.SLIDING_WINDOW_CAUSAL_MASK: "sliding_window_causal",
+    MHAMaskVariant.SLIDING_WINDOW_NONCAUSAL_MASK: "sliding_window_noncausal",
+}
+
+
+def mask_of(
+    name: str, variant: MHAMaskVariant | AttentionMaskVariant | str, window: int
+) -> tuple[str, int]:
+    """Returns the mask as `ops.paged_attention` takes it.
+
+    Args:
+        name: Who asks, for errors.
+        variant: The variant.
+        window: Its tokens; -1 for a variant without a window.
+
+    Raises:
+        ValueError: There is no such variant, or the window is missing or surplus.
+        NotImplementedError: It is the mask of a tensor.
+    """
+    if variant in list(MHAMaskVariant):
+        mask = _MASKS[MHAMaskVariant(variant)]
+    elif variant in list(AttentionMaskVariant):
+        mask = AttentionMaskVariant(variant).value
+    else:
+        raise InputError(f"{name}: expected a MHAMaskVariant as mask_variant, but got {variant!r}")
+    if mask == AttentionMaskVariant.TENSOR_MASK.value:
+        raise UnsupportedError(
+            f"{name} does not support a mask that is a tensor; available are {', '.join(_MASKS.values())}"
+        )
+    if mask in ("causal", "null"):
+        if window != -1:
+            raise InputError(f"{name}: expected no window with the mask {mask!r}, but got {window}")
+    elif window < 1:
+        given = "none" if window == -1 else window
+        raise InputError(
+            f"{name}: expected a window of at least 1 token with the mask {mask!r}, but got {given}"
+        )
+    return mask, window
+
+
+def _tensor(
+    name: str, what: str, value: TensorValueLike, rank: int, dtype: DType | None
+) -> TensorValue:
+    """The value, of a rank, and of an element type: None for any float."""
+    tensor = TensorValue(value)
+    if tensor.rank != rank:
+        raise ShapeError(f"{name}: expected {what} of rank {rank}, but got {tensor!r}")
+    fits = tensor.dtype.is_float() if dtype is None else tensor.dtype is dtype
+    if not fits:
+        wanted = "a float type" if dtype is None else dtype.name
+        raise DTypeError(f"{name}: expected {what} of {wanted}, but got {tensor.dtype.name}")
+    return tensor
+
+
+def _batch(
+    name: str, layer_idx: TensorValueLike, input_row_offsets: TensorValueLike
+) -> tuple[TensorValue, TensorValue]:
+    layer = _tensor(name, "layer_idx", layer_idx, 0, DType.uint32)
+    return layer, _tensor(name, "input_row_offsets", input_row_offsets, 1, DType.uint32)
+
+
+def token_positions(
+    tokens: DimLike, cache_lengths: TensorValueLike, input_row_offsets: TensorValueLike
+) -> TensorValue:
+    """Returns the position of each new token in its sequence: int64 `[T]`.
+
+    Args:
+        tokens: T.
+        cache_lengths: uint32 `[B]`: tokens of each sequence in the cache.
+        input_row_offsets: uint32 `[B + 1]`.
+
+    Raises:
+        TypeError: An element type is another one.
+        ValueError: A rank is another one.
+    """
+    name = "token_positions"
+    lengths = _tensor(name, "cache_lengths", cache_lengths, 1, DType.uint32).cast(DType.int64)
+    offsets = _tensor(name, "input_row_offsets", input_row_offsets, 1, DType.uint32)
+    rows = ops.range(0, tokens, out_dim=tokens, dtype=DType.int64, device=offsets.device)
+    offsets = offsets.cast(DType.int64)
+    ends = ops.rebind(offsets[1:], lengths.shape)
+    starts = ops.rebind(offsets[:-1], lengths.shape)
+    is_behind = ops.greater_equal(ops.unsqueeze(rows, 1), ops.unsqueeze(ends, 0))
+    sequence = ops.squeeze(ops.sum(is_behind.cast(DType.int64), axis=1), 1)
+    return rows + ops.gather(lengths - starts, sequence, axis=0)
+
+
+def fused_qkv_ragged_matmul(
+    kv_params: KVCacheParams,
+    input: TensorValueLike,
+    input_row_offsets: TensorValueLike,
+    wqkv: TensorValueLike,
+    kv_collection: PagedCacheValues,
+    layer_idx: TensorValueLike,
+    n_heads: int,
+    bias: TensorValueLike | None = None,
+) -> TensorValue:
+    """Projects to queries, keys and values, stores the last two, and returns the queries, `[T, n_heads * head_dim]`.
+
+    Args:
+        kv_params: Of the cache.
+        input: `[T, hidden]`.
+        input_row_offsets: uint32 `[B + 1]`.
+        wqkv: `[(n_heads + 2 * kv_heads) * head_dim, hidden]`.
+        kv_collection: The cache.
+        layer_idx: The layer.
+        n_heads: Heads of the queries.
+        bias: `[(n_heads + 2 * kv_heads) * head_dim]`.
+
+    Raises:
+        TypeError: An element type is another one.
+        ValueError: A shape is another one.
+    """
+    name = "fused_qkv_ragged_matmul"
+    hidden = _tensor(name, "input", input, 2, None)
+    layer, offsets = _batch(name, layer_idx, input_row_offsets)
+    q = ops.qkv_project_store(
+        hidden,
+        offsets,
+        _tensor(name, "wqkv", wqkv, 2, None),
+        kv_collection.as_value(),
+        layer,
+        heads=n_heads,
+        bias=None if bias is None else _tensor(name, "bias", bias, 1, None),
+    )
+    return ops.reshape(q, [hidden.shape[0], n_heads * kv_params.head_dim])
+
+
+def kv_matmul_ragged_paged(
+    kv_params: KVCacheParams,
+    input: TensorValueLike,
+    input_row_offsets: TensorValueLike,
+    weight: TensorValueLike,
+    kv_collection: PagedCacheValues,
+    layer_idx: TensorValueLike,
+) -> None:
+    """Projects to keys and values, and stores them.
+
+    Args:
+        kv_params: Of the cache.
+        input: `[T, hidden]`.
+        input_row_offsets: uint32 `[B + 1]`.
+        weight: `[2 * kv_heads * head_dim, hidden]`, the rows of keys first.
+        kv_collection: The cache.
+        layer_idx: The layer.
+
+    Raises:
+        TypeError: An element type is another one.
+        ValueError: A shape is another one.
+    """
+    name = "kv_matmul_ragged_paged"
+    hidden = _tensor(name, "input", input, 2, None)
+    layer, offsets = _batch(name, layer_idx, input_row_offsets)
+    both = ops.matmul(hidden, _tensor(name, "weight", weight, 2, None).T)
+    heads = kv_params.n_kv_heads_per_device
+    shape = [hidden.shape[0], 2 * heads, kv_params.head_dim]
+    both = ops.reshape(both, shape)
+    ops.kv_store(kv_collection.as_value(), layer, offsets, both[:, :heads], both[:, heads:])
+
+
+def kv_cache_store_paged(
+    kv_params: KVCacheParams,
+    k: TensorValueLike,
+    v: TensorValueLike | None,
+    input_row_offsets: TensorValueLike,
+    kv_collection: PagedCacheValues,
+    layer_idx: TensorValueLike,
+) -> None:
+    """Stores keys and values of new tokens.
+
+    Args:
+        kv_params: Of the cache.
+        k: `[T, kv_heads, head_dim]`.
+        v: The same; None for a latent cache.
+        input_row_offsets: uint32 `[B + 1]`.
+        kv_collection: The cache.
+        layer_idx: The layer.
+
+    Raises:
+        TypeError: An element type is another one.
+        ValueError: A shape is another one.
+    """
+    name = "kv_cache_store_paged"
+    if (v is None) is not kv_params.is_mla:
+        wanted = (
+            "no v for a latent cache" if kv_params.is_mla else "v for a cache of keys and values"
+        )
+        raise InputError(f"{name}: expected {wanted}, but got {v!r}")
+    layer, offsets = _batch(name, layer_idx, input_row_offsets)
+    values = None if v is None else _tensor(name, "v", v, 3, None)
+    keys = _tensor(name, "k", k, 3, None)
+    ops.kv_store(kv_collection.as_value(), layer, offsets, keys, values)
+
+
+def rope_split_store_ragged(
+    kv_params: KVCacheParams,
+    qkv: TensorValueLike,
+    input_row_offsets: TensorValueLike,
+    freqs_cis: TensorValueLike,
+    kv_collection: PagedCacheValues,
+    layer_idx: TensorValueLike,
+    n_heads: int,
+    *,
+    interleaved: bool = True,
+) -> TensorValue:
+    """Splits, rotates queries and keys, stores keys and values, and returns the queries, `[T, n_heads * head_dim]`.
+
+    Args:
+        kv_params: Of the cache.
+        qkv: `[T, (n_heads + 2 * kv_heads) * head_dim]`.
+        input_row_offsets: uint32 `[B + 1]`.
+        freqs_cis: `[rows, width]`; see `ops.rope`.
+        kv_collection: The cache.
+        layer_idx: The layer.
+        n_heads: Heads of the queries.
+        interleaved: Whether pairs are neighbours.
+
+    Raises:
+        TypeError: An element type is another one.
+        ValueError: A shape is another one.
+    """
+    name = "rope_split_store_ragged"
+    packed = _tensor(name, "qkv", qkv, 2, None)
+    layer, offsets = _batch(name, layer_idx, input_row_offsets)
+    heads, size = kv_params.n_kv_heads_per_device, kv_params.head_dim
+    packed = ops.reshape(packed, [packed.shape[0], n_heads + 2 * heads, size])
+    q = ops.rope_store(
+        packed[:, :n_heads],
+        packed[:, n_heads : n_heads + heads],
+        packed[:, n_heads + heads :],
+        offsets,
+        _tensor(name, "freqs_cis", freqs_cis, 2, None),
+        kv_collection.as_value(),
+        layer,
+        interleaved=interleaved,
+    )
+    return ops.reshape(q, [packed.shape[0], n_heads * size])
+
+
+def rope_ragged(
+    input: TensorValueLike,
+    input_row_offsets: TensorValueLike,
+    start_pos: TensorValueLike,
+    freqs_cis: TensorValueLike,
+    *,
+    interleaved: bool = True,
+) -> TensorValue:
+    """Rotates each token by its position, and returns a tensor of the same shape.
+
+    Args:
+        input: `[T, heads, head_dim]`.
+        input_row_offsets: uint32 `[B + 1]`.
+        start_pos: uint32 `[B]`: the position of the first token of each sequence.
+        freqs_cis: `[rows, width]`; see `ops.rope`.
+        interleaved: Whether pairs are neighbours.
+
+    Raises:
+        TypeError: An element type is another one.
+        ValueError: A shape is another one.
+    """
+    name = "rope_ragged"
+    x = _tensor(name, "input", input, 3, None)
+    positions = token_positions(x.shape[0], start_pos, input_row_offsets)
+    table = _tensor(name, "freqs_cis", freqs_cis, 2, None)
+    return ops.rope(x, table, positions, interleaved=interleaved)
+
+
+def flash_attention_ragged(
+    kv_params: KVCacheParams,
+    input: TensorValueLike,
+    input_row_offsets: TensorValueLike,
+    kv_collection: PagedCacheValues,
+    layer_idx: TensorValueLike,
+    mask_variant: MHAMaskVariant | AttentionMaskVariant,
+    scale: float,
+    local_window_size: int = -1,
+    sink_weights: TensorValueLike | None = None,
+    *,
+    logits_soft_cap: float = 0.0,
+) -> TensorValue:
+    """Returns the attention of new tokens to all of their sequence in the cache, `[T, heads, head_dim]`.
+
+    Args:
+        kv_params: Of the cache.
+        input: The queries, `[T, heads, head_dim]`.
+        input_row_offsets: uint32 `[B + 1]`.
+        kv_collection: The cache; it has the keys and values of the new tokens.
+        layer_idx: The layer.
+        mask_variant: Which keys a query sees.
+        scale: Factor of the scores.
+        local_window_size: The window of the variants that have one, else -1.
+        sink_weights: `[heads]`; one more score in the denominator of each head.
+        logits_soft_cap: Scores s become `c * tanh(s / c)`; 0 for scores as they are.
+
+    Raises:
+        TypeError: An element type is another one.
+        ValueError: A shape is another one, or the window is missing or surplus.
+    """
+    name = "flash_attention_ragged"
+    q = _tensor(name, "input", input, 3, None)
+    if kv_params.is_mla:
+        raise InputError(f"{name}: expected a cache of keys and values, but got {kv_params!r}")
+    layer, offsets = _batch(name, layer_idx, input_row_offsets)
+    mask, window = mask_of(name, mask_variant, local_window_size)
+    return ops.paged_attention(
+        q,
+        offsets,
+        kv_collection.as_value(),
+        layer,
+        scale=scale,
+        mask_variant=mask,
+        local_window_size=window,
+        sinks=None
+        if sink_weights is None
+        else _tensor(name, "sink_weights", sink_weights, 1, None),
+        softcap=logits_soft_cap,
+    )
+
+
+def flash_attention(
+    q: TensorValueLike,
+    k: TensorValueLike,
+    v: TensorValueLike,
+    mask_variant: MHAMaskVariant | AttentionMaskVariant,
+    scale: float,
+    local_window_size: int = -1,
+) -> TensorValue:
+    """Returns attention without a cache, `[B, S, heads, head_dim]`.
+
+    Args:
+        q: `[B, S, heads, head_dim]`.
+        k: `[B, keys, kv_heads, head_dim]`.
+        v: The same for values.
+        mask_variant: Which keys a query sees.
+        scale: Factor of the scores.
+        local_window_size: The window of the variants that have one, else -1.
+
+    Raises:
+        TypeError: An element type is another one.
+        ValueError: A shape is another one, or the window is missing or surplus.
+    """
+    name = "flash_attention"
+    mask, window = mask_of(name, mask_variant, local_window_size)
+    queries, keys, values = (
+        _tensor(name, what, x, 4, None) for what, x in (("q", q), ("k", k), ("v", v))
+    )
+    return ops.attention(
+        queries, keys, values, scale=scale, mask_variant=mask, local_window_size=window
+    )
+
+
+def kv_cache_copy_pages(
+    source: BufferValue,
+    destination: BufferValue,
+    source_pages: TensorValueLike,
+    destination_pages: TensorValueLike,
+) -> None:
+    """Copies pages: page `destination_pages[i]` becomes what page `source_pages[i]` was, in all layers.
+
+    Args:
+        source: The blocks, or scales, of a cache.
+        destination: Those of the same or another one.
+        source_pages: uint32 `[n]`.
+        destination_pages: uint32 `[n]`, all different.
+
+    Raises:
+        TypeError: An element type is another one.
+        ValueError: A shape is another one.
+    """
+    name = "kv_cache_copy_pages"
+    pages = (("source_pages", source_pages), ("destination_pages", destination_pages))
+    ops.kv_copy_pages(
+        source, destination, *(_tensor(name, what, x, 1, DType.uint32) for what, x in pages)
+    )
