@@ -221,6 +221,33 @@ def LowerAttention : Pass<"kvern-lower-attention", "::mlir::func::FuncOp"> {
     "::mlir::vector::VectorDialect"];
 }
 
+def LowerSampling : Pass<"kvern-lower-sampling", "::mlir::func::FuncOp"> {
+  let summary = "Lower sampling to loops over vectors";
+  let description = [{
+    Lowers `kvern.loop.sample_tokens` on buffers, rows in parallel:
+
+    - A row that takes the largest is read once, in registers.
+    - Else what top-k, min-p and top-p keep is found without sorting: the logit
+      at which it ends by bisection of the bits of floats, each turn over fewer
+      candidates.
+
+    Also lowers `kvern.loop.apply_penalties` and `kvern.loop.count_tokens`,
+    entry by entry; entries and tokens out of range touch no memory.
+
+    Precondition: buffers with contiguous rows. Guarantee: none of these ops is
+    left; parallel loops are `scf.forall`. Example:
+    `test/Codegen/lower-sampling.mlir`.
+  }];
+  let options = [
+    Option<"vectorBits", "vector-bits", "int64_t", "256",
+           "Width of a vector register">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+    "::mlir::vector::VectorDialect"];
+}
+
 def LowerQuantizedProduct
     : Pass<"kvern-lower-quantized-product", "::mlir::func::FuncOp"> {
   let summary = "Lower products with quantized weights to loops over vectors";

@@ -44,6 +44,9 @@ void kvern::addKernelCodegenPasses(OpPassManager &modulePM,
   funcPM.addPass(createCSEPass());
   funcPM.addPass(
       createLowerAttention(withTarget<LowerAttentionOptions>(target)));
+  LowerSamplingOptions sampling;
+  sampling.vectorBits = target.vectorBits;
+  funcPM.addPass(createLowerSampling(sampling));
   funcPM.addPass(createHoistAllocations());
 
   funcPM.addPass(

@@ -1,0 +1,132 @@
+//===- Sampling.cpp - From logits to tokens -------------------------------===//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// These keep their form: an op on builtin tensors with the loops inside. Random
+// numbers are computed element by element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialect/ops/Sampling.h"
+
+#include "lib/Conversion/KvernToLinalg/Generic.h"
+#include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
+#include "lib/Support/Philox.h"
+
+using namespace mlir;
+using namespace kvern;
+
+/// The tensor that a result is written to.
+static Value getInit(LoopBuilder &loops, Value result) {
+  auto type = cast<kvern::TensorType>(result.getType());
+  return loops.empty(type.getShape(), getStorageType(type.getElementType()));
+}
+
+/// Replaces an op without elements to compute; fails when there are some.
+static LogicalResult replaceEmpty(Operation *op,
+                                  ConversionPatternRewriter &rewriter) {
+  LoopBuilder loops(rewriter, op);
+  SmallVector<Value> results;
+  for (Value result : op->getResults()) {
+    auto type = cast<kvern::TensorType>(result.getType());
+    if (!isEmpty(type.getShape())) {
+      return failure();
+    }
+    Type storage = getStorageType(type.getElementType());
+    auto zero = cast<TypedAttr>(rewriter.getZeroAttr(storage));
+    results.push_back(loops.fill(type.getShape(), zero));
+  }
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
+namespace {
+
+struct RandomUniformConversion : OpConversionPattern<RandomUniformOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(RandomUniformOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    LoopBuilder loops(rewriter, op);
+    ArrayRef<DimAttr> shape = cast<kvern::TensorType>(op.getType()).getShape();
+    auto type = Float32Type::get(op.getContext());
+    int64_t rank = static_cast<int64_t>(shape.size());
+    auto body = [&](ImplicitLocOpBuilder &b, ValueRange values) {
+      return emitUniform(b, type, values[0], values[1], op.getStream());
+    };
+    rewriter.replaceOp(
+        op, loops.elementwise(shape, type,
+                              {loops.all(adaptor.getSeed(), rank),
+                               loops.all(adaptor.getPosition(), rank)},
+                              body));
+    return success();
+  }
+};
+
+struct SampleTokensConversion : OpConversionPattern<SampleTokensOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(SampleTokensOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (succeeded(replaceEmpty(op, rewriter))) {
+      return success();
+    }
+    LoopBuilder loops(rewriter, op);
+    SmallVector<Value> inits;
+    for (Value result : op.getResults()) {
+      inits.push_back(getInit(loops, result));
+    }
+    ArrayRef<DimAttr> shape =
+        cast<kvern::TensorType>(op.getLogits().getType()).getShape();
+    Value vocabulary = loops.index(loops.size(shape[1]));
+    rewriter.replaceOpWithNewOp<LoopSampleTokensOp>(
+        op, TypeRange(ValueRange(inits)), adaptor.getLogits(),
+        adaptor.getTemperature(), adaptor.getTopK(), adaptor.getTopP(),
+        adaptor.getMinP(), adaptor.getSeed(), adaptor.getPosition(), vocabulary,
+        inits, op.getStreamAttr());
+    return success();
+  }
+};
+
+struct ApplyPenaltiesConversion : OpConversionPattern<ApplyPenaltiesOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(ApplyPenaltiesOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (succeeded(replaceEmpty(op, rewriter))) {
+      return success();
+    }
+    LoopBuilder loops(rewriter, op);
+    Value init = getInit(loops, op.getResult());
+    rewriter.replaceOpWithNewOp<LoopApplyPenaltiesOp>(
+        op, TypeRange(init.getType()), adaptor.getLogits(), adaptor.getData(),
+        adaptor.getOffsets(), adaptor.getFrequency(), adaptor.getPresence(),
+        adaptor.getRepetition(), init);
+    return success();
+  }
+};
+
+struct CountTokensConversion : OpConversionPattern<CountTokensOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(CountTokensOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (succeeded(replaceEmpty(op, rewriter))) {
+      return success();
+    }
+    LoopBuilder loops(rewriter, op);
+    Value init = getInit(loops, op.getResult());
+    rewriter.replaceOpWithNewOp<LoopCountTokensOp>(
+        op, TypeRange(init.getType()), adaptor.getData(), adaptor.getOffsets(),
+        adaptor.getTokens(), init);
+    return success();
+  }
+};
+
+} // namespace
+
+void kvern::populateSamplingPatterns(TypeConverter &converter,
+                                     RewritePatternSet &patterns) {
+  patterns.add<RandomUniformConversion, SampleTokensConversion,
+               ApplyPenaltiesConversion, CountTokensConversion>(
+      converter, patterns.getContext());
+}
