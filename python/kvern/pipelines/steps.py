@@ -10,9 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from kvern.driver import Buffer
 from kvern.engine import InferenceSession, Model
+from kvern.errors import ExecutionError
+from kvern.graph import DeviceRef
 from kvern.pipelines.generation import Generation
 from kvern.pipelines.request import TokenLogprobs
+from kvern.pipelines.sampling import SamplingConfig, token_sampler
 
 __all__ = ["Statistics", "StepRunner", "StepTotals", "token_logprobs"]
 
@@ -51,6 +55,11 @@ class StepRunner:
         """Takes a model of the inputs that `kvern.models.build_graph` gives it."""
         self._model = model
         self._manager = manager
+        # As text: the graph is made of nothing else.
+        sampler = session.compile_known(
+            "token_sampler", lambda: token_sampler(SamplingConfig(), DeviceRef.CPU())
+        )
+        self._sampler = session.init(sampler)
         self._weight_bytes = model.fixed_bytes
         params = manager.params
         self._token_bytes = params.bytes_per_block // params.page_size
@@ -69,33 +78,47 @@ class StepRunner:
         complete = [end == len(c.tokens) for c, end in zip(contexts, ends, strict=True)]
         is_decode = all(request.tokens for request in batch) and sum(counts) == len(batch)
         logits = self._logits(contexts, counts)
-        chosen = self._choose(batch, logits)
+        chosen = self._choose(batch, logits, ends)
         for context, token, is_complete in zip(contexts, chosen, complete, strict=True):
             context.update(token if is_complete else None)
         self._manager.step([contexts])
-        for request, token, is_complete, row in zip(batch, chosen, complete, logits, strict=True):
-            if not is_complete:
+        for i, request in enumerate(batch):
+            if not complete[i]:
                 continue
             if request.logprobs is not None:
-                request.logprobs.append(token_logprobs(row, token, request.params.logprobs or 0))
-            request.accept(token)
+                row, count = logits.to_numpy()[i], request.params.logprobs or 0
+                request.logprobs.append(token_logprobs(row, chosen[i], count))
+            request.accept(chosen[i])
         totals = self.statistics.decode if is_decode else self.statistics.prompt
         totals.steps += 1
         totals.tokens += sum(counts)
         totals.bytes += self._weight_bytes + sum(ends) * self._token_bytes
         totals.seconds += time.perf_counter() - start
 
-    def _logits(self, contexts: list[Any], counts: list[int]) -> np.ndarray[Any, Any]:
+    def _logits(self, contexts: list[Any], counts: list[int]) -> Buffer:
         """Those of the last active token of each request: float32 `[batch, vocab]`."""
         tokens = np.concatenate([context.next_tokens for context in contexts])
         offsets = np.zeros(len(counts) + 1, np.uint32)
         np.cumsum(counts, out=offsets[1:])
         cache = self._manager.runtime_inputs([contexts]).flatten()
-        return self._model.execute(tokens, offsets, _ONE, *cache)[0].to_numpy()
+        return self._model.execute(tokens, offsets, _ONE, *cache)[0]
 
-    def _choose(self, batch: Sequence[Generation], logits: np.ndarray[Any, Any]) -> list[int]:
+    def _choose(self, batch: Sequence[Generation], logits: Buffer, ends: list[int]) -> list[int]:
         """The next token of each request, were all its tokens computed."""
-        return [int(token) for token in logits.argmax(axis=-1)]
+        params = [request.params for request in batch]
+        chosen = self._sampler.execute(
+            logits,
+            np.array([each.temperature for each in params], np.float32),
+            np.array([each.top_k for each in params], np.int64),
+            np.array([each.top_p for each in params], np.float32),
+            np.array([each.min_p for each in params], np.float32),
+            np.array([request.seed for request in batch], np.uint64),
+            np.array(ends, np.uint64),
+        )
+        tokens: list[int] = chosen[0].to_numpy().tolist()
+        if min(tokens) < 0:
+            raise ExecutionError("expected logits that are finite, but the model gave others")
+        return tokens
 
 
 def token_logprobs(logits: np.ndarray[Any, Any], token: int, count: int) -> TokenLogprobs:
