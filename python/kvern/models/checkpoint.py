@@ -18,7 +18,7 @@ from kvern.graph import Weight
 from kvern.graph.weights import SafetensorWeights
 from kvern.graph.weights.gguf_file import gguf_tensors
 from kvern.graph.weights.gguf_header import read_gguf_header
-from kvern.models import gguf, huggingface
+from kvern.models import gguf_format, huggingface
 from kvern.models.config import ModelConfig
 from kvern.models.decoder import ARCHITECTURES, build_model, compute_dtype, kv_params
 
@@ -142,7 +142,7 @@ def _converted(tensor: StoredTensor, wanted: DType) -> Any:
     """The value as an array of the wanted type: mapped when it is stored so, and aligned."""
     stored = tensor.load()
     if tensor.is_quantized and wanted is not DType.uint8:
-        return gguf.dequantized(
+        return gguf_format.dequantized(
             stored.to_numpy(), tensor.type, tensor.file_name, tensor.shape, wanted
         )
     if stored.dtype is not wanted:
@@ -181,7 +181,7 @@ def open_checkpoint(
         )
     else:
         raise InputError(f"expected a directory or a .gguf file, but got {path}")
-    # CHECK
+    _check_tensors(opened)
     return opened
 
 
@@ -226,12 +226,12 @@ def _open_directory(path: Path, progress: Progress | None) -> Checkpoint:
 def _open_gguf(path: Path, progress: Progress | None) -> Checkpoint:
     header = read_gguf_header(path)
     stored = gguf_tensors(path, header)
-    divisors = stored.get(gguf.ROPE_DIVISORS)
+    divisors = stored.get(gguf_format.ROPE_DIVISORS)
     values = None if divisors is None else divisors.load().to_numpy()
-    config = gguf.read_config(header, str(path), ARCHITECTURES, values)
+    config = gguf_format.read_config(header, str(path), ARCHITECTURES, values)
     tensors, encodings = {}, {}
     for name, tensor in header.tensors.items():
-        ours = gguf.our_name(name, config.architecture)
+        ours = gguf_format.our_name(name, config.architecture)
         if ours is None:
             continue
         is_blocks = stored[name].dtype is DType.uint8
@@ -266,7 +266,7 @@ def _check_tensors(opened: Checkpoint) -> None:
     def in_file(name: str) -> str:
         if opened.path.is_dir():
             return huggingface.file_name(name)
-        return gguf.file_name(name, config.architecture)
+        return gguf_format.file_name(name, config.architecture)
 
     missing = [in_file(name) for name in expected if name not in opened.tensors]
     unexpected = [

@@ -14,7 +14,7 @@ from kvern.models.architecture import Architecture, Build
 from kvern.models.config import ModelConfig
 from kvern.models.deepseek import DEEPSEEK_V2
 from kvern.models.gemma import GEMMA2
-from kvern.models.layers import SoftcappedLinear, norm, rotary_embedding
+from kvern.models.layers import norm, rotary_embedding
 from kvern.models.llama import LLAMA
 from kvern.models.mistral import MISTRAL
 from kvern.models.qwen2 import QWEN2
@@ -117,8 +117,7 @@ def build_model(
     build = Build(config, made, place, kv_params, rotary_embedding(config))
     block = ARCHITECTURES[config.architecture].block
     embedding = nn.Embedding(config.vocab_size, config.hidden_size, made, place)
-    output = SoftcappedLinear(config.hidden_size, config.vocab_size, made, place)
-    output.softcap = config.logit_softcap
+    output = nn.Linear(config.hidden_size, config.vocab_size, made, place)
     if config.tie_word_embeddings:
         output.set_shared_weight("weight", embedding.weight)
     model = nn.Transformer(
@@ -132,6 +131,7 @@ def build_model(
         build.rope,
         return_logits=return_logits or nn.ReturnLogits.LAST_TOKEN,
         embedding_multiplier=config.embedding_multiplier,
+        logits_soft_cap=config.logit_softcap,
     )
     weights = model.raw_state_dict()
     for name, weight in weights.items():

@@ -9,43 +9,25 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from kvern.graph import TensorValue
+from kvern import nn
 from kvern.models.architecture import Architecture, Build
 from kvern.models.fields import MOST_LAYERS, Fields
 from kvern.models.huggingface import activation, windows
-from kvern.models.layers import SoftcappedAttention, mlp, norm
-from kvern.nn import Module
-from kvern.nn.kv_cache import PagedCacheValues
+from kvern.models.layers import attention, mlp, norm
 
 __all__ = ["GEMMA2"]
 
 
-class Block(Module):
-    """`h = x + norm(attention(norm(x)))`, then the same with the feed-forward network."""
-
-    def __init__(self, build: Build, layer: int) -> None:
-        super().__init__()
-        self.self_attn = SoftcappedAttention(build, layer)
-        self.mlp = mlp(build)
-        self.input_layernorm = norm(build)
-        self.post_attention_layernorm = norm(build)
-        self.pre_feedforward_layernorm = norm(build)
-        self.post_feedforward_layernorm = norm(build)
-
-    def __call__(
-        self,
-        layer_idx: TensorValue,
-        x: TensorValue,
-        kv_collection: PagedCacheValues,
-        freqs_cis: TensorValue,
-        input_row_offsets: TensorValue,
-    ) -> TensorValue:
-        """Returns the stream behind the block, `[T, hidden]`."""
-        attended = self.self_attn(
-            layer_idx, self.input_layernorm(x), kv_collection, freqs_cis, input_row_offsets
-        )
-        h = x + self.post_attention_layernorm(attended)
-        return h + self.post_feedforward_layernorm(self.mlp(self.pre_feedforward_layernorm(h)))
+def block(build: Build, layer: int) -> nn.TransformerBlock:
+    """Returns the block of a layer."""
+    return nn.TransformerBlock(
+        attention(build, layer),
+        mlp(build),
+        attention_norm=norm(build),
+        mlp_norm=norm(build),
+        post_attention_norm=norm(build),
+        post_mlp_norm=norm(build),
+    )
 
 
 def _every_other(layers: int) -> list[bool]:
@@ -83,7 +65,7 @@ def from_gguf(f: Fields) -> dict[str, Any]:
 
 GEMMA2 = Architecture(
     "gemma2",
-    Block,
+    block,
     huggingface=("gemma2",),
     gguf=("gemma2",),
     from_huggingface=from_huggingface,
