@@ -18,6 +18,7 @@ from op_cases import (
     pooling,
     quantization,
     reduction,
+    sampling,
     shape,
 )
 
@@ -35,4 +36,5 @@ FAMILIES: tuple[ModuleType, ...] = (
     indexing,
     constant,
     buffer,
+    sampling,
 )
