@@ -173,12 +173,12 @@ WRONG: dict[str, tuple[str, dict[str, Any], type[Exception], str]] = {
         "qwen2",
         {"intermediate_size": 51, "vocab_size": 96},
         WeightError,
-        r"mismatched \(7\):\s+model.embed_tokens.weight: expected \[96, 40\], but got \[97, 40\]",
+        r"mismatched \(7\):\s+model.embed_tokens.weight: expected \[96, 36\], but got \[97, 36\]",
     ),
 }
 
 
-@pytest.mark.parametrize("case", WRONG)
+@pytest.mark.parametrize("case", [case for case in WRONG if WRONG[case][0] in MODELS])
 def test_what_does_not_fit(tmp_path: Path, case: str) -> None:
     name, changes, error, match = WRONG[case]
     folder = edited(save(name, tmp_path), **changes)
@@ -353,7 +353,7 @@ def test_gguf_that_does_not_fit(tmp_path: Path) -> None:
 STRANGE: list[Any] = [None, "x", -1, 0, 2**40, 1.5, True, [], {}, [{}], {"rope_type": []}]
 
 
-@pytest.mark.parametrize("name", ["gemma2", "deepseek_v2"])
+@pytest.mark.parametrize("name", ["gemma2", list(MODELS)[-1]])
 def test_strange_values_are_read_or_refused(tmp_path: Path, name: str) -> None:
     path = save(name, tmp_path) / "config.json"
     values = json.loads(path.read_text())

