@@ -20,6 +20,7 @@ from kvern.engine.cache import packed_path
 from kvern.errors import WeightError
 from kvern.graph import DeviceRef, Graph
 from kvern.nn.kv_cache import KVCacheQuantizationConfig
+from kvern.pipelines.sampling import SamplingConfig, token_sampler
 from kvern.pipelines.tokenizer import Tokenizer
 
 __all__ = ["LoadedModel", "Progress", "load_model"]
@@ -42,6 +43,7 @@ class LoadedModel:
         kv_params: Parameters of the cache.
         session: What it was loaded by.
         model: The compiled graph with its weights.
+        sampler: The graph that draws tokens.
         seconds: Seconds by phase.
     """
 
@@ -51,6 +53,7 @@ class LoadedModel:
     kv_params: Any
     session: InferenceSession
     model: Model
+    sampler: Model
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -97,11 +100,16 @@ def load_model(
             module = models.build_model(config, dtype=dtype, device=device, kv_params=params)
             return models.build_graph(config, module, params)
 
+        def draw() -> Graph:
+            return token_sampler(SamplingConfig(), device or DeviceRef.CPU())
+
         facts = f"{config!r} {dtype} {device} {params!r}"
         compiled = session.compile_known(facts, build, progress=step)
+        sampler = session.compile_known(f"token_sampler {device}", draw, progress=step)
     with phase("pack") as step:
         model = _bind(session, compiled, checkpoint, dtype, step)
-    return LoadedModel(checkpoint, config, tokenizer, params, session, model, seconds)
+    drawing = session.init(sampler)
+    return LoadedModel(checkpoint, config, tokenizer, params, session, model, drawing, seconds)
 
 
 def _tokenizer(checkpoint: Any) -> Tokenizer:

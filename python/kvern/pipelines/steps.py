@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from kvern.driver import Buffer
-from kvern.engine import InferenceSession, Model
+from kvern.engine import Model
 from kvern.errors import ExecutionError
-from kvern.graph import DeviceRef
 from kvern.pipelines.generation import Generation
 from kvern.pipelines.request import TokenLogprobs
-from kvern.pipelines.sampling import SamplingConfig, token_sampler
 
 __all__ = ["Statistics", "StepRunner", "StepTotals", "token_logprobs"]
 
@@ -51,15 +49,11 @@ class Statistics:
 class StepRunner:
     """Runs a model and its sampler on batches of requests."""
 
-    def __init__(self, model: Model, manager: Any, session: InferenceSession) -> None:
-        """Takes a model of the inputs that `kvern.models.build_graph` gives it."""
+    def __init__(self, model: Model, sampler: Model, manager: Any) -> None:
+        """Takes models of the inputs that `kvern.models.build_graph` and `token_sampler` give them."""
         self._model = model
+        self._sampler = sampler
         self._manager = manager
-        # As text: the graph is made of nothing else.
-        sampler = session.compile_known(
-            "token_sampler", lambda: token_sampler(SamplingConfig(), DeviceRef.CPU())
-        )
-        self._sampler = session.init(sampler)
         self._weight_bytes = model.fixed_bytes
         params = manager.params
         self._token_bytes = params.bytes_per_block // params.page_size

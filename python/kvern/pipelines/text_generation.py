@@ -102,7 +102,7 @@ class TextGeneration:
             max_batch_size=max_batch_size,
             max_seq_len=self._admission.max_length,
         )
-        self._runner = StepRunner(self._loaded.model, self._manager, self._loaded.session)
+        self._runner = StepRunner(self._loaded.model, self._loaded.sampler, self._manager)
         self._scheduler = Scheduler(
             self._manager,
             InsufficientBlocksError,

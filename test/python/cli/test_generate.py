@@ -192,7 +192,8 @@ def test_ctrl_c_while_compiling_leaves_nothing(folder: str, tmp_path: Path):
             assert made.stderr is not None
             err = made.stderr.read()
             code = made.wait(60)
-        assert code in (0, 130), err
+        # Python ends as killed when it is stopped within `exec`, which an import does now and then.
+        assert code in (0, 130, -signal.SIGINT), err
         assert "Traceback" not in err
         assert list(tmp_path.rglob("*.tmp")) == []
 
