@@ -311,8 +311,9 @@ LogicalResult LoopAttentionOp::verify() {
            << getMaskVariant() << "'";
   }
   // loop_attention_c4
-  if (!getSizes().empty() && getSizes().size() != 3) {
-    return emitOpError("expected no sizes or three, but got ")
+  if ((getTable() || !getSizes().empty()) && getSizes().size() != 3) {
+    return emitOpError(getTable() ? "expected three sizes, but got "
+                                  : "expected no sizes or three, but got ")
            << getSizes().size();
   }
   return success();

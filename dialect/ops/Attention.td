@@ -131,14 +131,15 @@ def Kvern_LoopAttentionOp
 
     With `paged` it is `kvern.paged_attention`: `q_offsets` are the offsets, and
     k, the same memory as v, holds the pages, whose elements are of
-    `cache_type` and have factors in `scales`.
+    `cache_type` and have factors in `scales`. `sizes` are then the sequences,
+    the queries of all, and the most pages of a sequence.
 
     Constraints:
 
     - loop_attention_c1: q and the result have rank 4, with `q_offsets` 3; k and v have the rank of q, or 6 with `paged`
     - loop_attention_c2: the last two sizes are static, and fit each other
     - loop_attention_c3: `mask_variant` is one that there is
-    - loop_attention_c4: there are no `sizes` or three
+    - loop_attention_c4: there are no `sizes` or three; with `paged` three
 
     ```mlir
     %4 = kvern.loop.attention ins(%0, %1, %2) outs(%3) {mask_variant = "causal", scale = 1.250000e-01 : f64} : (tensor<2x?x8x64xf32>, tensor<2x?x2x64xf32>, tensor<2x?x2x64xf32>, tensor<2x?x8x64xf32>) -> tensor<2x?x8x64xf32>

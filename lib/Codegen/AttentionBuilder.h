@@ -40,6 +40,9 @@ struct AttentionBlocking {
   int64_t fewRows = 16;
   /// Keys of a streamed block, and of a chunk that is a task of its own.
   int64_t streamedKeys = 64, chunkKeys = 256;
+  /// The same where keys are in pages: there are chunks for the longest of all
+  /// sequences.
+  int64_t pagedKeys = 512;
 };
 
 /// Rows of keys or values that belong to one sequence. A source with other

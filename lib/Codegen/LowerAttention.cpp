@@ -20,9 +20,69 @@ namespace kvern {
 using namespace mlir;
 using namespace kvern;
 
-/// Few rows in chunks of keys, which run in parallel; then, head by head, the
-/// chunks are combined in their order: with m the largest maximum, the result
-/// is sum(2^(m_c - m) sums_c) / sum(2^(m_c - m) total_c).
+namespace {
+/// The states of rows that are computed chunk by chunk of keys.
+struct ChunkStates {
+  AttentionBuilder &b;
+  AttentionBuilder::Rows layout;
+  Value memory;
+  /// Elements of a sequence's rows in one chunk, and its chunks.
+  Value size, chunks;
+
+  Value stateOf(Value batch, Value chunk) const {
+    return b.mul(b.add(b.mul(batch, chunks), chunk), size);
+  }
+};
+} // namespace
+
+/// Combines the first `used` chunks of a head of keys, in their order: with m
+/// the largest maximum, the result is
+/// sum(2^(m_c - m) sums_c) / sum(2^(m_c - m) total_c).
+static void combineChunks(const ChunkStates &states, const Sequence &sequence,
+                          Value kvHead, Value rowCount, Value used) {
+  AttentionBuilder &b = states.b;
+  auto rowsOf = [&](Value chunk) {
+    AttentionBuilder::Rows rows = states.layout;
+    rows.base = b.mul(kvHead, rowCount);
+    rows.state = states.memory;
+    rows.stateAt = states.stateOf(sequence.batch, chunk);
+    return rows;
+  };
+  Value zero = b.index(0), one = b.index(1);
+  b.loop(zero, rowCount, 1, [&](Value row) {
+    auto maximumOf = [&](Value chunk) {
+      return b.load(states.memory, b.maximumAt(rowsOf(chunk), row));
+    };
+    Value largest =
+        b.loop(one, used, 1, maximumOf(zero),
+               [&](Value chunk, ValueRange carried) -> SmallVector<Value> {
+                 return {b.maximum(maximumOf(chunk), carried[0])};
+               })[0];
+    Value shift = b.finiteOrZero(largest);
+    int64_t vectors = states.layout.sumStride / b.lanes;
+    SmallVector<Value> carried(vectors, b.splat(0.0));
+    carried.push_back(b.constant(0.0));
+    carried =
+        b.loop(zero, used, 1, carried, [&](Value chunk, ValueRange before) {
+          AttentionBuilder::Rows rows = rowsOf(chunk);
+          Value maximum = b.load(states.memory, b.maximumAt(rows, row));
+          Value weight = b.exp2(arith::SubFOp::create(b, maximum, shift));
+          SmallVector<Value> next;
+          for (int64_t v = 0; v < vectors; ++v) {
+            Value at = b.add(b.sumAt(rows, row), v * b.lanes);
+            Value sums = b.loadVector(states.memory, at);
+            next.push_back(b.multiplyAdd(b.splat(weight), sums, before[v]));
+          }
+          Value total = b.load(states.memory, b.totalAt(rows, row));
+          next.push_back(b.multiplyAdd(weight, total, before.back()));
+          return next;
+        });
+    Value total = carried.pop_back_val();
+    b.finishRow(sequence, kvHead, row, carried, total);
+  });
+}
+
+/// Few rows in chunks of keys, which run in parallel.
 static void emitChunks(AttentionBuilder &b) {
   const AttentionBlocking &blocking = b.blocking;
   SmallVector<Value> sizes = b.getSizes();
@@ -34,62 +94,19 @@ static void emitChunks(AttentionBuilder &b) {
   Value stateSize = b.mul(rowCount, b.heads / b.group * layout.stateStride);
   // Nothing for many rows, which do not get here.
   Value many = b.less(b.index(blocking.fewRows), rowCount);
-  Value states = b.mul(b.mul(sizes[0], chunks), stateSize);
-  Value state =
-      b.allocate(b.createOrFold<arith::SelectOp>(many, b.index(0), states));
-  auto stateOf = [&](Value batch, Value chunk) {
-    return b.mul(b.add(b.mul(batch, chunks), chunk), stateSize);
-  };
+  Value elements = b.mul(b.mul(sizes[0], chunks), stateSize);
+  elements = b.createOrFold<arith::SelectOp>(many, b.index(0), elements);
+  ChunkStates states{b, layout, b.allocate(elements), stateSize, chunks};
 
   b.parallel({sizes[0], chunks}, [&](ValueRange ids) {
     Value from = b.mul(ids[1], blocking.chunkKeys);
     Value withSinks = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
                                                     ids[1], b.index(0));
     emitFewRows(b, b.getSequence(ids[0]), from, b.add(from, blocking.chunkKeys),
-                state, stateOf(ids[0], ids[1]), withSinks);
+                states.memory, states.stateOf(ids[0], ids[1]), withSinks);
   });
-
   b.parallel({sizes[0], b.countHeads()}, [&](ValueRange ids) {
-    Sequence sequence = b.getSequence(ids[0]);
-    auto rowsOf = [&](Value chunk) {
-      AttentionBuilder::Rows rows = layout;
-      rows.base = b.mul(ids[1], rowCount);
-      rows.state = state;
-      rows.stateAt = stateOf(ids[0], chunk);
-      return rows;
-    };
-    Value zero = b.index(0), one = b.index(1);
-    b.loop(zero, rowCount, 1, [&](Value row) {
-      auto maximumOf = [&](Value chunk) {
-        return b.load(state, b.maximumAt(rowsOf(chunk), row));
-      };
-      Value largest =
-          b.loop(one, chunks, 1, maximumOf(zero),
-                 [&](Value chunk, ValueRange carried) -> SmallVector<Value> {
-                   return {b.maximum(maximumOf(chunk), carried[0])};
-                 })[0];
-      Value shift = b.finiteOrZero(largest);
-      int64_t vectors = layout.sumStride / b.lanes;
-      SmallVector<Value> carried(vectors, b.splat(0.0));
-      carried.push_back(b.constant(0.0));
-      carried =
-          b.loop(zero, chunks, 1, carried, [&](Value chunk, ValueRange before) {
-            AttentionBuilder::Rows rows = rowsOf(chunk);
-            Value weight = b.exp2(arith::SubFOp::create(
-                b, b.load(state, b.maximumAt(rows, row)), shift));
-            SmallVector<Value> next;
-            for (int64_t v = 0; v < vectors; ++v) {
-              Value at = b.add(b.sumAt(rows, row), v * b.lanes);
-              next.push_back(b.multiplyAdd(b.splat(weight),
-                                           b.loadVector(state, at), before[v]));
-            }
-            next.push_back(b.multiplyAdd(
-                weight, b.load(state, b.totalAt(rows, row)), before.back()));
-            return next;
-          });
-      Value total = carried.pop_back_val();
-      b.finishRow(sequence, ids[1], row, carried, total);
-    });
+    combineChunks(states, b.getSequence(ids[0]), ids[1], rowCount, chunks);
   });
 }
 
@@ -119,11 +136,26 @@ static void emitBatched(AttentionBuilder &b) {
       [&] { emitChunks(b); });
 }
 
-/// Sequences of few rows, all heads of each; then those of many, head by head.
-static void emitRagged(AttentionBuilder &b) {
+/// Zeros for rows of no sequence.
+static void clearOthers(AttentionBuilder &b) {
   Value offsets = b.op.getQOffsets();
   Value total = b.sizeOf(b.op.getQ(), 0);
   Value count = b.add(b.sizeOf(offsets, 0), -1);
+  SmallVector<Value> none(llvm::divideCeil(b.valueDepth, b.lanes),
+                          b.splat(0.0));
+  auto clear = [&](Value from, Value to) {
+    b.loop(from, to, 1, [&](Value row) {
+      b.loop(b.index(0), b.index(b.heads), 1,
+             [&](Value head) { b.storeResult(none, {row, head}); });
+    });
+  };
+  clear(b.index(0), b.getOffset(offsets, b.index(0), total));
+  clear(b.getOffset(offsets, count, total), total);
+}
+
+/// Sequences of few rows, all heads of each; then those of many, head by head.
+static void emitRagged(AttentionBuilder &b) {
+  Value count = b.add(b.sizeOf(b.op.getQOffsets(), 0), -1);
   Value few = b.index(b.blocking.fewRows), many = b.add(few, 1);
   b.parallel({count}, [&](ValueRange ids) {
     Sequence sequence = b.getSequence(ids[0]);
@@ -151,17 +183,104 @@ static void emitRagged(AttentionBuilder &b) {
              [&](Value first) { emitRowBlock(b, sequence, ids[1], first); });
     });
   });
-  // Rows of no sequence.
-  SmallVector<Value> none(llvm::divideCeil(b.valueDepth, b.lanes),
-                          b.splat(0.0));
-  auto clear = [&](Value from, Value to) {
-    b.loop(from, to, 1, [&](Value row) {
-      b.loop(b.index(0), b.index(b.heads), 1,
-             [&](Value head) { b.storeResult(none, {row, head}); });
-    });
+  clearOthers(b);
+}
+
+/// The most rows that a head of keys has in one sequence.
+static Value getMostRows(AttentionBuilder &b, Value sequences) {
+  Value offsets = b.op.getQOffsets(), total = b.sizeOf(b.op.getQ(), 0);
+  auto offset = [&](Value at) { return b.getOffset(offsets, at, total); };
+  Value most =
+      b.loop(b.index(0), sequences, 1, b.index(0),
+             [&](Value batch, ValueRange carried) -> SmallVector<Value> {
+               Value from = offset(batch);
+               Value to = b.max(offset(b.add(batch, 1)), from);
+               return {b.max(carried[0], b.sub(to, from))};
+             })[0];
+  return b.mul(most, b.group);
+}
+
+/// Blocks of rows of all sequences that have many, in parallel. Task t is the
+/// t-th of them; there are at most (rows of all) / block + sequences.
+static void emitPagedBlocks(AttentionBuilder &b, ArrayRef<Value> sizes) {
+  Value few = b.index(b.blocking.fewRows), zero = b.index(0);
+  int64_t size = b.blocking.blockRows;
+  auto countBlocks = [&](Value rows) {
+    return b.div(b.add(rows, size - 1), size);
   };
-  clear(b.index(0), b.getOffset(offsets, b.index(0), total));
-  clear(b.getOffset(offsets, count, total), total);
+  Value tasks = b.add(countBlocks(b.mul(sizes[1], b.group)), sizes[0]);
+  b.parallel({b.countHeads(), tasks}, [&](ValueRange ids) {
+    Value offsets = b.op.getQOffsets(), total = b.sizeOf(b.op.getQ(), 0);
+    // Blocks still to go, the sequence that has the block, and which it is.
+    SmallVector<Value> found = b.loop(
+        zero, sizes[0], 1, {ids[1], sizes[0], zero},
+        [&](Value batch, ValueRange carried) -> SmallVector<Value> {
+          Value from = b.getOffset(offsets, batch, total);
+          Value to = b.max(b.getOffset(offsets, b.add(batch, 1), total), from);
+          Value rows = b.mul(b.sub(to, from), b.group);
+          Value own = b.createOrFold<arith::SelectOp>(b.less(few, rows),
+                                                      countBlocks(rows), zero);
+          Value open = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                     carried[1], sizes[0]);
+          Value hit = arith::AndIOp::create(b, open, b.less(carried[0], own));
+          Value left = b.max(b.sub(carried[0], own), zero);
+          return {left, b.createOrFold<arith::SelectOp>(hit, batch, carried[1]),
+                  b.createOrFold<arith::SelectOp>(hit, carried[0], carried[2])};
+        });
+    b.when(b.less(found[1], sizes[0]), [&] {
+      emitRowBlock(b, b.getSequence(found[1]), ids[0], b.mul(found[2], size));
+    });
+  });
+}
+
+/// Sequences of few rows: chunks of keys in parallel, as many for each as the
+/// longest can have.
+static void emitPagedChunks(AttentionBuilder &b, ArrayRef<Value> sizes) {
+  const AttentionBlocking &blocking = b.blocking;
+  int64_t size = blocking.pagedKeys;
+  auto countChunks = [&](Value keys) {
+    return b.max(b.div(b.add(keys, size - 1), size), b.index(1));
+  };
+  AttentionBuilder::Rows layout = b.describeRows(blocking.streamedKeys);
+  int64_t pageSize = cast<ShapedType>(b.op.getK().getType()).getShape()[3];
+  Value chunks = countChunks(b.mul(sizes[2], pageSize));
+  Value stateSize =
+      b.index(b.heads / b.group * blocking.fewRows * layout.stateStride);
+  Value memory = b.allocate(b.mul(b.mul(sizes[0], chunks), stateSize));
+  ChunkStates states{b, layout, memory, stateSize, chunks};
+  Value many = b.index(blocking.fewRows + 1);
+
+  b.parallel({sizes[0], chunks}, [&](ValueRange ids) {
+    Sequence sequence = b.getSequence(ids[0]);
+    Value used = countChunks(sequence.keys);
+    Value isFew = b.less(b.countRows(sequence), many);
+    Value isUsed = b.less(ids[1], used);
+    b.when(arith::AndIOp::create(b, isFew, isUsed), [&] {
+      Value from = b.mul(ids[1], size);
+      Value withSinks = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::eq,
+                                                      ids[1], b.index(0));
+      emitFewRows(b, sequence, from, b.add(from, size), memory,
+                  states.stateOf(ids[0], ids[1]), withSinks);
+    });
+  });
+  b.parallel({sizes[0], b.countHeads()}, [&](ValueRange ids) {
+    Sequence sequence = b.getSequence(ids[0]);
+    Value rowCount = b.countRows(sequence);
+    b.when(b.less(rowCount, many), [&] {
+      combineChunks(states, sequence, ids[1], rowCount,
+                    countChunks(sequence.keys));
+    });
+  });
+}
+
+/// A batch may have sequences of few rows, of many, or both.
+static void emitPaged(AttentionBuilder &b) {
+  SmallVector<Value> sizes(b.op.getSizes());
+  emitPagedChunks(b, sizes);
+  Value most = getMostRows(b, sizes[0]);
+  b.when(b.less(b.index(b.blocking.fewRows), most),
+         [&] { emitPagedBlocks(b, sizes); });
+  clearOthers(b);
 }
 
 namespace {
@@ -201,7 +320,9 @@ struct LowerAttentionPass
         AttentionBuilder b(cast<LoopAttentionOp>(op), builder,
                            {vectorBits, vectorRegisters, l2Bytes});
         noteSchedule(b);
-        if (b.op.getQOffsets()) {
+        if (b.op.getTable()) {
+          emitPaged(b);
+        } else if (b.op.getQOffsets()) {
           emitRagged(b);
         } else {
           emitBatched(b);

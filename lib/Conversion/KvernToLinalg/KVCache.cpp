@@ -97,13 +97,19 @@ struct PagedAttentionConversion : OpConversionPattern<PagedAttentionOp> {
     auto type = cast<kvern::TensorType>(op.getType());
     Value init =
         loops.empty(type.getShape(), getStorageType(type.getElementType()));
+    auto made = op.getCache().getDefiningOp<PagedCacheOp>();
+    ArrayRef<DimAttr> table =
+        cast<kvern::TensorType>(made.getTable().getType()).getShape();
+    SmallVector<Value> sizes;
+    for (DimAttr dim : {table[0], type.getShape()[0], table[1]}) {
+      sizes.push_back(loops.index(loops.size(dim)));
+    }
     rewriter.replaceOpWithNewOp<LoopAttentionOp>(
         op, init.getType(), adaptor.getQ(), cache->blocks, cache->blocks,
         /*mask=*/Value(), adaptor.getSinks(), adaptor.getOffsets(),
         /*k_offsets=*/Value(), cache->lengths, cache->table, adaptor.getLayer(),
-        cache->scales, /*sizes=*/ValueRange(), init, op.getScaleAttr(),
-        op.getMaskVariantAttr(), op.getWindowAttr(), op.getSoftcapAttr(),
-        cache->type);
+        cache->scales, sizes, init, op.getScaleAttr(), op.getMaskVariantAttr(),
+        op.getWindowAttr(), op.getSoftcapAttr(), cache->type);
     return success();
   }
 };
