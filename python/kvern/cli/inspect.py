@@ -127,9 +127,9 @@ def _graph(target: str) -> list[_Section]:
 
 
 def _executable(target: str) -> list[_Section]:
-    from kvern import _runtime
+    from kvern.engine import InferenceSession
 
-    manifest = _runtime.Executable.open(target).manifest
+    manifest = InferenceSession().compile(target).manifest
     facts = [
         ("file", target),
         ("bytes", os.path.getsize(target)),

@@ -34,6 +34,11 @@ class CompiledModel:
         """Returns where the time of the compilation went; None for an executable from a file."""
         return self._compile_report
 
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What the executable says of itself: target, weights, programs and their kernels."""
+        return self._manifest
+
     @cached_property
     def _manifest(self) -> dict[str, Any]:
         return self._executable.manifest
