@@ -14,7 +14,8 @@ from kvern.nn.containers import Identity, LayerList, MissingLayer, Sequential
 from kvern.nn.convolution import Conv1D, Conv2d, Conv3D
 from kvern.nn.convolution_transpose import ConvTranspose1d, WeightNormConvTranspose1d
 from kvern.nn.embedding import Embedding
-from kvern.nn.hooks import add_layer_hook, clear_hooks
+from kvern.nn.hooks import BasePrintHook, PrintHook, add_layer_hook, clear_hooks
+from kvern.nn.latent_attention import LatentAttentionWithRope
 from kvern.nn.layer import Layer, Module
 from kvern.nn.linear import Linear
 from kvern.nn.logits import (
@@ -44,6 +45,7 @@ __all__ = [
     "MLP",
     "AttentionMaskVariant",
     "AttentionWithRope",
+    "BasePrintHook",
     "Conv1D",
     "Conv2d",
     "Conv3D",
@@ -55,6 +57,7 @@ __all__ = [
     "FusedMLP",
     "GGUFQAttentionWithRope",
     "Identity",
+    "LatentAttentionWithRope",
     "Layer",
     "LayerList",
     "LayerNorm",
@@ -69,6 +72,7 @@ __all__ = [
     "MissingLayer",
     "Module",
     "MultiheadAttention",
+    "PrintHook",
     "RMSNorm",
     "RaggedAttention",
     "ReturnHiddenStates",

@@ -71,6 +71,20 @@ def _mlp(activation: Callable[..., Any], limit: float = 0.0) -> Callable[..., to
     return oracle
 
 
+def _fused_mlp(w: Weights, x: torch.Tensor) -> torch.Tensor:
+    parts = {name: w[f"gate_up_proj.{name}"].chunk(2) for name in ("weight", "bias")}
+    split = {
+        f"{n}_proj.{name}": parts[name][i] for i, n in enumerate(("gate", "up")) for name in parts
+    }
+    return _mlp(functional.silu, 0.5)(w | split, x)
+
+
+def _stacked_linear(w: Weights, x: torch.Tensor) -> torch.Tensor:
+    names = [""] if "weight" in w else ["a.", "b.", "c."]
+    parts = [functional.linear(x, w[f"{n}weight"].clamp(-0.5, 0.5), w[f"{n}bias"]) for n in names]
+    return torch.cat(parts, -1)
+
+
 def _make_mlp(**options: Any) -> Callable[[DType], nn.Module]:
     return lambda dtype: nn.MLP(dtype, None, 13, 29, [CPU], **options)
 
@@ -94,9 +108,11 @@ def _attention(w: Weights, x: torch.Tensor) -> torch.Tensor:
     return functional.linear(y, w["o_proj.weight"], w.get("o_proj.bias"))
 
 
-def _rotary(interleaved: bool) -> Callable[..., torch.Tensor]:
+def _rotary(interleaved: bool, divisor: float = 1.0) -> Callable[..., torch.Tensor]:
     def oracle(w: Weights, x: torch.Tensor) -> torch.Tensor:
-        angles = torch.arange(x.shape[1]).double()[:, None] * 100.0 ** (-torch.arange(4) / 4)
+        angles = torch.arange(x.shape[1]).double()[:, None] * (
+            100.0 ** (-torch.arange(4) / 4) / divisor
+        )
         turn = torch.polar(torch.ones_like(angles), angles)[:, None]
         if interleaved:
             return torch.view_as_real(
@@ -221,6 +237,26 @@ CASES = [
         LayerCase("MLP", n, _make_mlp(activation_function=n), _mlp(fn), dtypes=_F32, **_rows(13))
         for n, fn in _ACTIVATIONS.items()
     ),
+    LayerCase(
+        "FusedMLP",
+        "",
+        lambda d: nn.FusedMLP(d, None, 13, 29, [CPU], has_bias=True, swiglu_limit=0.5),
+        _fused_mlp,
+        scale=16.0,
+        **_rows(13),
+    ),
+    *(
+        LayerCase(
+            "StackedLinear",
+            "stacked" if stacked else "",
+            lambda d, s=stacked: nn.StackedLinear(
+                13, [4, 1, 7], ["a", "b", "c"], d, CPU, s, has_bias=True, clip_weight=0.5
+            ),
+            _stacked_linear,
+            **_rows(13),
+        )
+        for stacked in (False, True)
+    ),
     LayerCase("RMSNorm", "", lambda d: nn.RMSNorm(13, d), _rms_norm(), **_rows(13)),
     LayerCase("RMSNorm", "one", lambda d: nn.RMSNorm(1, d), _rms_norm(), **_rows(1)),
     LayerCase(
@@ -258,6 +294,14 @@ CASES = [
         lambda d: nn.MultiheadAttention(3, 12, None, d, None, True, True, stacked_qkv=True),
         _attention,
         **_rows(12) | {"scale": 16.0},
+    ),
+    LayerCase(
+        "LinearScalingParams",
+        "",
+        lambda d: nn.RotaryEmbedding(24, 3, 100.0, 8, scaling_params=nn.LinearScalingParams(2.0)),
+        _rotary(True, 2.0),
+        dtypes=_F32,
+        **_heads(),
     ),
     *(
         LayerCase(

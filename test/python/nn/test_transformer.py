@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Transformers: residuals, norms, what is returned, and layers as calls of one subgraph."""
+"""Transformers: residuals, norms, what is returned, and layers as calls of one subgraph.
+
+They run `forward_sequential_layers` and `logits_postprocess`.
+"""
 
 from __future__ import annotations
 
