@@ -107,20 +107,21 @@ bool hasGuardPages() {
   return result;
 }
 
-struct GuardedBlock {
+/// A mapping of its own, and what a block in it releases.
+struct MappedBlock {
   void *mapping;
   uint64_t bytes;
 };
 
-void releaseGuarded(void *context) {
-  auto *block = static_cast<GuardedBlock *>(context);
+void releaseMapped(void *context) {
+  auto *block = static_cast<MappedBlock *>(context);
   munmap(block->mapping, block->bytes);
   delete block;
 }
 
 /// Pages without access before and after a block, which ends as near to the
 /// latter as its alignment lets it.
-GuardedBlock mapGuarded(uint64_t bytes, void *&memory) {
+MappedBlock mapGuarded(uint64_t bytes, void *&memory) {
   const uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   const uint64_t inner = (bytes + page - 1) / page * page;
   const uint64_t total = inner + 2 * page;
@@ -138,21 +139,43 @@ GuardedBlock mapGuarded(uint64_t bytes, void *&memory) {
   return {mapping, total};
 }
 
+constexpr uint64_t kLargePage = uint64_t(1) << 21;
+
+void adviseLargePages(void *memory, uint64_t bytes) {
+#if defined(MADV_HUGEPAGE)
+  // Advice only: without it, the pages are small.
+  (void)madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+#endif
+}
+
+/// Zeros that take memory where they are written, not before: caches are
+/// planned for the most that they may hold.
+MappedBlock mapZeros(uint64_t bytes, void *&memory) {
+  const uint64_t total = bytes + kLargePage;
+  void *mapping = mmap(nullptr, total, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, /*fd=*/-1, /*offset=*/0);
+  if (mapping == MAP_FAILED) {
+    return {nullptr, 0};
+  }
+  const uint64_t before =
+      (kLargePage - reinterpret_cast<uintptr_t>(mapping) % kLargePage) %
+      kLargePage;
+  memory = static_cast<uint8_t *>(mapping) + before;
+  adviseLargePages(memory, bytes);
+  return {mapping, total};
+}
+
 /// Large blocks get the system's large pages, as far as they fill them: weights
 /// are read once a run, and finding their pages would cost a fifth of that.
 void *allocateAligned(uint64_t bytes) {
-  constexpr uint64_t kLargePage = uint64_t(1) << 21;
   const bool large = bytes >= 2 * kLargePage;
   void *memory = nullptr;
   if (posix_memalign(&memory, large ? kLargePage : kMemoryAlignment, bytes)) {
     return nullptr;
   }
-#if defined(MADV_HUGEPAGE)
   if (large) {
-    // Advice only: without it, the pages are small.
-    (void)madvise(memory, bytes / kLargePage * kLargePage, MADV_HUGEPAGE);
+    adviseLargePages(memory, bytes);
   }
-#endif
   return memory;
 }
 
@@ -180,9 +203,16 @@ Memory::Ref Memory::allocate(uint64_t bytes, bool zeroed) {
   }
   if (hasGuardPages()) {
     void *memory = nullptr;
-    GuardedBlock block = mapGuarded(bytes, memory);
+    MappedBlock block = mapGuarded(bytes, memory);
     return block.mapping ? borrow(memory, bytes, /*writable=*/true,
-                                  releaseGuarded, new GuardedBlock(block))
+                                  releaseMapped, new MappedBlock(block))
+                         : nullptr;
+  }
+  if (zeroed && bytes >= 2 * kLargePage) {
+    void *memory = nullptr;
+    MappedBlock block = mapZeros(bytes, memory);
+    return block.mapping ? borrow(memory, bytes, /*writable=*/true,
+                                  releaseMapped, new MappedBlock(block))
                          : nullptr;
   }
   uint64_t rounded = (bytes / kMemoryAlignment + 1) * kMemoryAlignment;

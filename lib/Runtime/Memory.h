@@ -26,7 +26,8 @@ public:
 
   /// Allocates `bytes` bytes, aligned to kMemoryAlignment; null when there is
   /// no room. Zero bytes give a valid address too. Large blocks come from those
-  /// freed lately, up to 256 MiB of which are kept. With the environment
+  /// freed lately, up to 256 MiB of which are kept; large zeroed ones take
+  /// memory only where they are written. With the environment
   /// variable KVERN_GUARD_PAGES=1, blocks lie between pages that cannot be
   /// accessed.
   static Ref allocate(uint64_t bytes, bool zeroed = false);

@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import gc
+import resource
 import threading
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -421,3 +423,21 @@ def test_release_from_other_threads():
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def test_large_zeros_take_memory_where_they_are_written():
+    def resident() -> int:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+        return pages * resource.getpagesize()
+
+    before = resident()
+    size = 1 << 30
+    buffer = Buffer.zeros([size], DType.uint8)
+    array = buffer.to_numpy()
+    assert array.ctypes.data % 64 == 0
+    assert not array[:: 1 << 28].any() and array[-1] == 0
+    array[size // 2] = 1
+    assert buffer.to_numpy()[size // 2 - 1 : size // 2 + 2].tolist() == [0, 1, 0]
+    assert resident() - before < size // 8
+    del buffer, array
+    assert resident() - before < size // 8
