@@ -178,7 +178,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], type[Exception], str]] = {
 }
 
 
-@pytest.mark.parametrize("case", [case for case in WRONG if WRONG[case][0] in MODELS])
+@pytest.mark.parametrize("case", WRONG)
 def test_what_does_not_fit(tmp_path: Path, case: str) -> None:
     name, changes, error, match = WRONG[case]
     folder = edited(save(name, tmp_path), **changes)
@@ -277,7 +277,7 @@ def test_blocks(tmp_path: Path) -> None:
     types = {"token_embd.weight": "Q8_0", "ffn_up.weight": "Q4_1", "attn_v.weight": "Q4_0"}
     model = quantizable()
     checkpoint = models.open_checkpoint(write_gguf(tmp_path / "a.gguf", model, types))
-    assert {k: v.value for k, v in checkpoint.config.encodings.items()} == {
+    assert checkpoint.config.encodings == {
         "embed_tokens.weight": "Q8_0",
         "layers.0.mlp.up_proj.weight": "Q4_1",
         "layers.0.self_attn.v_proj.weight": "Q4_0",
@@ -353,7 +353,7 @@ def test_gguf_that_does_not_fit(tmp_path: Path) -> None:
 STRANGE: list[Any] = [None, "x", -1, 0, 2**40, 1.5, True, [], {}, [{}], {"rope_type": []}]
 
 
-@pytest.mark.parametrize("name", ["gemma2", list(MODELS)[-1]])
+@pytest.mark.parametrize("name", ["gemma2", "deepseek_v2"])
 def test_strange_values_are_read_or_refused(tmp_path: Path, name: str) -> None:
     path = save(name, tmp_path) / "config.json"
     values = json.loads(path.read_text())

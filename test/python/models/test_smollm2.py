@@ -27,8 +27,8 @@ pytestmark = [
 ]
 
 EXPECTED: dict[str, Any] = json.loads(Path(__file__).with_name("smollm2.json").read_text())
-# Of the largest logit. Measured: 1.4e-6 from float64; 2.9e-6 between blocks and their numbers, which differ by the order
-# of sums alone.
+# Of the largest logit. Measured: 1.4e-6 from float64; 2.9e-6 between blocks and their numbers, which is the order of
+# sums alone.
 FLOAT32, STORED = 2e-4, 2e-5
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from kvern import nn
 
 # Layers, heads and widths are odd on purpose; the window is shorter than the texts. Equal sizes share kernels.
 COMMON: dict[str, Any] = {
@@ -61,9 +60,6 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         },
     ),
 }
-LATENT_READY = hasattr(nn, "LatentAttentionWithRope")
-if not LATENT_READY:
-    del MODELS["deepseek_v2"]
 
 
 @functools.cache
@@ -89,18 +85,29 @@ def reference(architecture: str) -> Any:
 
 
 @functools.cache
-def _in_float64(architecture: str) -> Any:
+def _in_float64(architecture: str, is_rounded: bool) -> Any:
     import copy
 
-    return copy.deepcopy(reference(architecture)).double()
+    model = copy.deepcopy(reference(architecture))
+    return (model.bfloat16() if is_rounded else model).double()
 
 
-def expected_logits(architecture: str, tokens: np.ndarray) -> np.ndarray:
-    """The logits of a text at all positions, `[tokens, vocab]`, in float64."""
+def expected_logits(
+    architecture: str, tokens: np.ndarray, *, is_rounded: bool = False
+) -> np.ndarray:
+    """The logits of a text at all positions, `[tokens, vocab]`, in float64.
+
+    Args:
+        architecture: The model.
+        tokens: The text.
+        is_rounded: Whether its weights are those rounded to bfloat16.
+    """
     import torch
 
     with torch.no_grad():
-        found = _in_float64(architecture)(torch.as_tensor(tokens[None]), use_cache=False)
+        found = _in_float64(architecture, is_rounded)(
+            torch.as_tensor(tokens[None]), use_cache=False
+        )
     return found.logits[0].double().numpy()
 
 
