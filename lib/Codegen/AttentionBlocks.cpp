@@ -84,8 +84,10 @@ void BlockEmitter::emit() {
   b.loop(b.roundDown(from, keys), to, keys, [&](Value key) {
     firstKey = key;
     count = b.min(b.sub(to, key), b.index(keys));
-    packKeys();
-    packValues();
+    b.inBlock(sequence, key, keys, [&] {
+      packKeys();
+      packValues();
+    });
     emitScores();
     emitWeights();
     emitSums();

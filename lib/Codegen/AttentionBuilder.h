@@ -55,6 +55,12 @@ struct RowSource {
   /// All indices but the last of a row, given its number and its head.
   std::function<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::Value)>
       address;
+  /// Called in front of code for a block of rows from a multiple of its size
+  /// on, with the first row and that size; what `address` gives within `body`
+  /// is for rows of that block.
+  std::function<void(mlir::Value, int64_t, llvm::function_ref<void()>)>
+      inBlock =
+          [](mlir::Value, int64_t, llvm::function_ref<void()> body) { body(); };
 };
 
 /// One sequence.
@@ -107,6 +113,9 @@ public:
   llvm::SmallVector<mlir::Value>
   rowAddress(const Sequence &sequence, mlir::Value kvHead, mlir::Value row);
   KeyRange visible(const Sequence &sequence, mlir::Value query);
+  /// Emits `body` for a block of `size` keys that begins at a multiple of it.
+  void inBlock(const Sequence &sequence, mlir::Value firstKey, int64_t size,
+               llvm::function_ref<void()> body);
   /// A row such that no row before it sees key `key`.
   mlir::Value firstRowToSee(const Sequence &sequence, mlir::Value key);
 
@@ -139,6 +148,11 @@ public:
   mlir::Value maximumAt(const Rows &rows, mlir::Value row);
   mlir::Value totalAt(const Rows &rows, mlir::Value row);
 
+  /// How far apart the rows of two heads of keys are where all heads are
+  /// computed together.
+  mlir::Value strideOfHeads(mlir::Value rowCount) {
+    return roundUp(rowCount, 4);
+  }
   /// Scores are computed and turned into weights up to a multiple of this.
   int64_t scorePadding() const { return std::max<int64_t>(lanes, 4); }
   /// Whether rows `first` to `last` see all of these keys and nothing else is

@@ -109,19 +109,38 @@ Value AttentionBuilder::countPlaces() {
 /// anything. One that is out of range counts as the last page.
 RowSource AttentionBuilder::getPages(const Sequence &sequence, Value layer,
                                      int64_t side) {
-  int64_t pageSize = cast<ShapedType>(op.getK().getType()).getShape()[3];
-  bool latent = cast<ShapedType>(op.getK().getType()).getShape()[1] == 1;
-  Value kind = index(latent ? 0 : side);
+  ArrayRef<int64_t> shape = cast<ShapedType>(op.getK().getType()).getShape();
+  int64_t pageSize = shape[3];
+  Value kind = index(shape[1] == 1 ? 0 : side);
   Value lastPage = add(sizeOf(op.getK(), 0), -1);
   Value first = visible(sequence, index(0)).from;
   Value batch = sequence.batch, table = op.getTable();
-  return RowSource{
-      op.getK(), op.getScales(),
-      [=](Value row, Value kvHead) -> SmallVector<Value> {
-        Value seen = max(row, first);
-        Value page = loadIndex(table, {batch, div(seen, pageSize)});
-        return {min(page, lastPage), kind, layer, mod(seen, pageSize), kvHead};
-      }};
+  auto pageOf = [=](Value row) {
+    return min(loadIndex(table, {batch, div(row, pageSize)}), lastPage);
+  };
+  // The page of the block that code is emitted for, where a block is in one.
+  auto pageOfBlock = std::make_shared<Value>();
+  RowSource source{op.getK(), op.getScales(),
+                   [=](Value row, Value kvHead) -> SmallVector<Value> {
+                     Value seen = max(row, first);
+                     Value page = *pageOfBlock ? *pageOfBlock : pageOf(seen);
+                     return {page, kind, layer, mod(seen, pageSize), kvHead};
+                   }};
+  source.inBlock = [=](Value firstRow, int64_t size,
+                       llvm::function_ref<void()> body) {
+    if (pageSize % size == 0) {
+      *pageOfBlock = pageOf(firstRow);
+    }
+    body();
+    *pageOfBlock = Value();
+  };
+  return source;
+}
+
+void AttentionBuilder::inBlock(const Sequence &sequence, Value firstKey,
+                               int64_t size, llvm::function_ref<void()> body) {
+  sequence.k.inBlock(firstKey, size,
+                     [&] { sequence.v.inBlock(firstKey, size, body); });
 }
 
 Value AttentionBuilder::loadFrom(const RowSource &source,
@@ -266,6 +285,9 @@ void AttentionBuilder::startRows(const Rows &rows, const Sequence &sequence,
   loop(rows.count, roundUp(rows.count, padding), 1, [&](Value row) {
     loop(index(0), index(rows.queryStride - 16), lanes, [&](Value column) {
       store(zero, rows.queries, add(queryAt(rows, row), column));
+    });
+    loop(index(0), index(rows.sumStride), lanes, [&](Value column) {
+      store(zero, rows.state, add(sumAt(rows, row), column));
     });
     store(none, rows.factor, factorAt(rows, row));
   });

@@ -34,7 +34,8 @@ public:
     all.stateAt = stateAt;
     all.first = b.index(0);
     all.count = b.countRows(sequence);
-    whole = b.roundDown(all.count, tileRows);
+    // Three rows are computed as four.
+    whole = b.roundDown(b.add(all.count, 1), tileRows);
   }
 
   void emit(Value from, Value to, Value withSinks);
@@ -60,7 +61,7 @@ private:
   const int64_t lanes, tileRows;
   /// The rows of all heads, one after the other.
   Rows all;
-  /// Rows of a head in large tiles.
+  /// Rows of a head in large tiles, the last of which may be one of padding.
   Value whole;
   /// The block of keys.
   Value firstKey, count;
@@ -71,30 +72,35 @@ void StreamEmitter::forEachHead(llvm::function_ref<void(const Rows &)> body) {
   b.loop(b.index(0), b.countHeads(), 1, [&](Value kvHead) {
     Rows rows = all;
     rows.kvHead = kvHead;
-    rows.base = b.mul(kvHead, all.count);
+    rows.base = b.mul(kvHead, b.strideOfHeads(all.count));
     body(rows);
   });
 }
 
 void StreamEmitter::forEachTile(llvm::function_ref<void(Value, int64_t)> body) {
   b.loop(b.index(0), whole, tileRows, [&](Value row) { body(row, tileRows); });
-  b.loop(whole, all.count, 1, [&](Value row) { body(row, 1); });
+  Value pairs =
+      b.add(whole, b.roundDown(b.max(b.sub(all.count, whole), b.index(0)), 2));
+  b.loop(whole, pairs, 2, [&](Value row) { body(row, 2); });
+  b.loop(pairs, all.count, 1, [&](Value row) { body(row, 1); });
 }
 
 void StreamEmitter::emit(Value from, Value to, Value withSinks) {
   forEachHead([&](const Rows &rows) {
-    b.startRows(rows, sequence, /*padding=*/1, withSinks);
+    b.startRows(rows, sequence, /*padding=*/4, withSinks);
   });
   int64_t block = b.blocking.streamedKeys;
-  b.loop(from, to, block, [&](Value key) {
+  b.loop(b.roundDown(from, block), to, block, [&](Value key) {
     firstKey = key;
     count = b.min(b.sub(to, key), b.index(block));
-    b.loop(b.index(0), count, lanes, [&](Value group) {
-      forEachHead([&](const Rows &rows) { emitScores(rows, group); });
-    });
-    forEachHead([&](const Rows &rows) { emitWeights(rows); });
-    b.loop(b.index(0), count, lanes, [&](Value group) {
-      forEachHead([&](const Rows &rows) { emitSums(rows, group); });
+    b.inBlock(sequence, key, block, [&] {
+      b.loop(b.index(0), count, lanes, [&](Value group) {
+        forEachHead([&](const Rows &rows) { emitScores(rows, group); });
+      });
+      forEachHead([&](const Rows &rows) { emitWeights(rows); });
+      b.loop(b.index(0), count, lanes, [&](Value group) {
+        forEachHead([&](const Rows &rows) { emitSums(rows, group); });
+      });
     });
   });
 }

@@ -43,7 +43,7 @@ static void combineChunks(const ChunkStates &states, const Sequence &sequence,
   AttentionBuilder &b = states.b;
   auto rowsOf = [&](Value chunk) {
     AttentionBuilder::Rows rows = states.layout;
-    rows.base = b.mul(kvHead, rowCount);
+    rows.base = b.mul(kvHead, b.strideOfHeads(rowCount));
     rows.state = states.memory;
     rows.stateAt = states.stateOf(sequence.batch, chunk);
     return rows;
@@ -91,7 +91,8 @@ static void emitChunks(AttentionBuilder &b) {
             b.index(1));
   AttentionBuilder::Rows layout = b.describeRows(blocking.streamedKeys);
   Value rowCount = b.mul(sizes[1], b.group);
-  Value stateSize = b.mul(rowCount, b.heads / b.group * layout.stateStride);
+  Value stateSize =
+      b.mul(b.strideOfHeads(rowCount), b.heads / b.group * layout.stateStride);
   // Nothing for many rows, which do not get here.
   Value many = b.less(b.index(blocking.fewRows), rowCount);
   Value elements = b.mul(b.mul(sizes[0], chunks), stateSize);
@@ -169,7 +170,7 @@ static void emitRagged(AttentionBuilder &b) {
                   b.index(0));
       b.loop(b.index(0), b.countHeads(), 1, [&](Value kvHead) {
         rows.kvHead = kvHead;
-        rows.base = b.mul(kvHead, rowCount);
+        rows.base = b.mul(kvHead, b.strideOfHeads(rowCount));
         b.loop(b.index(0), rowCount, 1,
                [&](Value row) { b.finishRow(sequence, rows, row); });
       });
