@@ -118,10 +118,11 @@ class RotaryEmbedding(Module):
             return TensorValue(self._freqs_cis)
         positions = ops.range(0, self._rows(), dtype=DType.float64, device=DeviceRef.CPU())
         angles = self._angles(ops.unsqueeze(positions, 1))
-        table = ops.stack([ops.cos(angles), ops.sin(angles)], axis=-1)
-        if self.attention_factor != 1.0:
-            table = table * self.attention_factor
-        return table.cast(DType.float32)
+        factor = self.attention_factor
+        pair = [ops.cos(angles), ops.sin(angles)]
+        if factor != 1.0:
+            pair = [each * factor for each in pair]
+        return ops.stack([each.cast(DType.float32) for each in pair], axis=-1)
 
     @property
     def freqs_cis(self) -> TensorValue:

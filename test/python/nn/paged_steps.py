@@ -21,8 +21,13 @@ PAGE, PAGES = 4, 24
 
 def cache_params(**options: Any) -> MHAKVCacheParams:
     """A cache of two layers, with two heads of 8 elements."""
-    given: dict[str, Any] = {"dtype": DType.float32, "head_dim": 8, "n_kv_heads": 2}
-    return MHAKVCacheParams(num_layers=2, devices=[CPU], page_size=PAGE, **(given | options))
+    given: dict[str, Any] = {
+        "dtype": DType.float32,
+        "head_dim": 8,
+        "n_kv_heads": 2,
+        "num_layers": 2,
+    }
+    return MHAKVCacheParams(devices=[CPU], page_size=PAGE, **(given | options))
 
 
 def build(

@@ -30,25 +30,26 @@ def norm() -> nn.RMSNorm:
     return nn.RMSNorm(HIDDEN, F32)
 
 
-def make(has_post_norms: bool = False, multiplier: float = 1.0, **options: Any) -> nn.Transformer:
+def make(
+    has_post_norms: bool = False, multiplier: float = 1.0, count: int = 2, **options: Any
+) -> nn.Transformer:
+    params = cache_params(num_layers=count)
     rope = nn.RotaryEmbedding(HIDDEN, HEADS, 100.0, 32)
     layers = []
-    for _ in range(2):
+    for _ in range(count):
         attention = nn.AttentionWithRope(
             rope=rope,
             num_attention_heads=HEADS,
             num_key_value_heads=KV_HEADS,
             hidden_size=HIDDEN,
-            kv_params=cache_params(),
+            kv_params=params,
         )
         behind = {"post_attention_norm": norm(), "post_mlp_norm": norm()} if has_post_norms else {}
         mlp = nn.FusedMLP(F32, None, HIDDEN, 24, [CPU])
         layers.append(nn.TransformerBlock(attention, mlp, norm(), norm(), multiplier, **behind))
     output = nn.Linear(HIDDEN, VOCAB, F32, CPU)
     embedding = nn.Embedding(VOCAB, HIDDEN, F32, CPU)
-    return nn.Transformer(
-        HIDDEN, HEADS, layers, norm(), output, embedding, cache_params(), rope, **options
-    )
+    return nn.Transformer(HIDDEN, HEADS, layers, norm(), output, embedding, params, rope, **options)
 
 
 MODELS: dict[str, Callable[[], nn.Transformer]] = {
@@ -174,6 +175,29 @@ def test_steps(name: str) -> None:
             streams = rows([s[-1] for _, s in wanted])
             is_normed = name == "gemma"
             close(outputs[3], [rms(w, "norm", h) for h in streams] if is_normed else streams)
+
+
+def test_equal_layers_share_their_kernels_and_table() -> None:
+    """Eight layers are the kernels of two, and one table of angles, which is made at load."""
+    kernels, tables = [], []
+    for count in (2, 8):
+        model = make(count=count)
+        model.state_dict()
+        inputs = [cpu_tensor(DType.int64, ["total_seq_len"]), cpu_tensor(DType.int64, [1])]
+        graph = build(
+            "layers",
+            Module(),
+            cache_params(num_layers=count),
+            inputs,
+            lambda tokens, n, offsets, cache, model=model: model(tokens, cache, n, offsets),
+        )
+        manifest = session().compile(graph).manifest
+        (program,) = [each for each in manifest["programs"] if each["name"] == "layers"]
+        kernels.append({step["kernel"] for step in program["steps"]})
+        names = [each["name"] for each in manifest["weights"]]
+        tables.append(sum(name.startswith("initialize_cos") for name in names))
+    assert kernels[0] == kernels[1]
+    assert tables == [1, 1]
 
 
 def test_weight_names() -> None:
