@@ -8,7 +8,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -132,9 +132,10 @@ def _bind(
     if path is not None and path.is_file():
         try:
             return session.init(compiled, packed_weights=path, progress=progress)
-        except WeightError:
+        except (WeightError, OSError):
             # Damaged, or of another version: it is written again.
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink()
     weights = checkpoint.state_dict(dtype)
     if path is not None:
         try:
