@@ -9,6 +9,10 @@
 using namespace mlir;
 using namespace kvern;
 
+/// Panels up to so long are prefetched while the ones before are multiplied: a
+/// stream of memory as short as that ends before it has become fast.
+static constexpr int64_t kPrefetchedBytes = 1 << 14;
+
 /// Adds the products of a group to `sums`, and those of its minima to
 /// `minimumSums`, both [row][panel][vector].
 void QuantizedProductBuilder::addGroup(MutableArrayRef<Value> sums,
@@ -57,7 +61,14 @@ void QuantizedProductBuilder::emitTile(int64_t rowCount, int64_t panelCount,
   int64_t lastPanel = cast<MemRefType>(panels.getType()).getDimSize(0) - 1;
   int64_t groupBytes = kQuantizedPanel * encoding.blockBytes();
   SmallVector<Value> zeros(count, splat(0));
-  Value next = createOrFold<arith::MinUIOp>(add(panel, 1), index(lastPanel));
+  // One stream of memory is slow; the next panel is a second one.
+  SmallVector<Value> following;
+  if (panelCount == 1 || groups() * groupBytes <= kPrefetchedBytes) {
+    for (int64_t p = 0; p < panelCount; ++p) {
+      following.push_back(createOrFold<arith::MinUIOp>(
+          add(panel, panelCount + p), index(lastPanel)));
+    }
+  }
   SmallVector<Value> sums = loop(
       index(0), index(groups() / blockGroups), 1, zeros,
       [&](Value block, ValueRange carried) {
@@ -75,14 +86,13 @@ void QuantizedProductBuilder::emitTile(int64_t rowCount, int64_t panelCount,
                    MutableArrayRef<Value> all(next2);
                    addGroup(all.take_front(count), all.take_back(count),
                             rowCount, panelCount, preparedRow, panel, group);
-                   // One stream of memory is slow; the next panel is a second
-                   // one.
-                   for (int64_t byte = 0; panelCount == 1 && byte < groupBytes;
-                        byte += 64) {
-                     memref::PrefetchOp::create(
-                         *this, panels, ValueRange{next, group, index(byte)},
-                         /*isWrite=*/false, /*localityHint=*/2,
-                         /*isDataCache=*/true);
+                   for (Value next : following) {
+                     for (int64_t byte = 0; byte < groupBytes; byte += 64) {
+                       memref::PrefetchOp::create(
+                           *this, panels, ValueRange{next, group, index(byte)},
+                           /*isWrite=*/false, /*localityHint=*/2,
+                           /*isDataCache=*/true);
+                     }
                    }
                    return next2;
                  });
