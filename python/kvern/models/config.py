@@ -141,6 +141,12 @@ class ModelConfig:
         if wrong:
             raise InputError("\n  ".join([f"the sizes of {self.architecture} do not fit", *wrong]))
 
+    @property
+    def cache_window(self) -> int | None:
+        """Tokens that some layer sees: a cache needs no others. None when a layer sees all."""
+        widths = [window for window in self.windows if window is not None]
+        return max(widths) if len(widths) == len(self.windows) else None
+
     def _misfits(self) -> list[str]:
         rotated = self.latent.qk_rope_head_dim if self.latent else self.head_dim
         divisors = len(self.rope.divisors)

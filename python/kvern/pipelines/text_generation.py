@@ -101,6 +101,7 @@ class TextGeneration:
             self._admission.num_pages,
             max_batch_size=max_batch_size,
             max_seq_len=self._admission.max_length,
+            window=self._loaded.config.cache_window,
         )
         self._runner = StepRunner(self._loaded.model, self._loaded.sampler, self._manager)
         self._scheduler = Scheduler(

@@ -19,10 +19,14 @@ PAGE = 8
 class Runner:
     """A compiled model that returns all logits, and its cache."""
 
-    def __init__(self, model: Any, params: Any, total_num_pages: int = 40) -> None:
+    def __init__(
+        self, model: Any, params: Any, total_num_pages: int = 40, window: int | None = None
+    ) -> None:
         self.model = model
         self.params = params
-        self.manager = PagedKVCacheManager(params, session(), total_num_pages, max_batch_size=4)
+        self.manager = PagedKVCacheManager(
+            params, session(), total_num_pages, max_batch_size=4, window=window
+        )
         self._made = 0
 
     def start(self, texts: Sequence[np.ndarray]) -> list[TextContext]:
@@ -100,4 +104,7 @@ def compile_checkpoints(
         state = checkpoint.state_dict(dtype)
         weights |= {f"{name}/{key}": value for key, value in state.items()}
     compiled = session().load_all(module, weights_registry=weights)
-    return {name: Runner(compiled[name], params[name]) for name in checkpoints}
+    return {
+        name: Runner(compiled[name], params[name], window=checkpoint.config.cache_window)
+        for name, (checkpoint, _) in checkpoints.items()
+    }
