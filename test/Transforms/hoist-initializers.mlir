@@ -35,7 +35,7 @@ func.func @large() -> !kvern.tensor<[4096, 4096], f32, cpu:0> {
 // Tables of angles are kept all the same: their elements take longer to compute than to read.
 
 // CHECK-LABEL: func.func @angles
-// CHECK: kvern.derived_weight @initialize_cos
+// CHECK: kvern.derived_weight @initialize_mul_cos
 func.func @angles() -> !kvern.tensor<[4096, 4096], f32, cpu:0> {
   %a = kvern.weight {name = "row"} : !kvern.tensor<[4096], f32, cpu:0>
   %b = kvern.weight {name = "column"} : !kvern.tensor<[4096, 1], f32, cpu:0>

@@ -14,7 +14,7 @@ from kvern.errors import InputError
 from kvern.graph import DeviceRef, Dim, TensorValue, TensorValueLike, ops
 from kvern.nn.layer import Module
 
-__all__ = ["DynamicRotaryEmbedding", "LinearScalingParams", "RotaryEmbedding", "positive"]
+__all__ = ["DynamicRotaryEmbedding", "LinearScalingParams", "RotaryEmbedding", "positive", "twice"]
 
 
 def positive(owner: object, **numbers: float) -> None:
@@ -22,6 +22,11 @@ def positive(owner: object, **numbers: float) -> None:
     for name, number in numbers.items():
         if not number > 0:
             raise InputError(f"{type(owner).__name__}: expected {name} above 0, but got {number}")
+
+
+def twice(values: np.ndarray) -> TensorValue:
+    """A number for each pair, float64 `[head_dim / 2]`, as a constant for each element, `[1, head_dim]`."""
+    return ops.constant(np.repeat(values, 2)[None])
 
 
 @dataclass(frozen=True)
@@ -106,8 +111,8 @@ class RotaryEmbedding(Module):
         return 2 * self.max_seq_len
 
     def _angles(self, positions: TensorValue) -> TensorValue:
-        """The angles of positions, float64 `[rows, 1]`, as `[rows, head_dim / 2]`."""
-        return positions * ops.constant(self.frequencies()[None])
+        """The angles of positions, float64 `[rows, 1]`, as `[rows, head_dim]`: two equal ones for each pair."""
+        return positions * twice(self.frequencies())
 
     def freqs_cis_base(self) -> TensorValue:
         """The table of (cos, sin), `[rows, head_dim / 2, 2]`, in float32, with `2 * max_seq_len` rows.
@@ -118,11 +123,12 @@ class RotaryEmbedding(Module):
             return TensorValue(self._freqs_cis)
         positions = ops.range(0, self._rows(), dtype=DType.float64, device=DeviceRef.CPU())
         angles = self._angles(ops.unsqueeze(positions, 1))
+        # sin(x) = cos(x - pi / 2), so that the table is one kernel, without tables of angles beside it.
+        pairs = self.head_dim // 2
+        table = ops.cos(angles + ops.constant(np.tile([0.0, -math.pi / 2], (1, pairs))))
         factor = self.attention_factor
-        pair = [ops.cos(angles), ops.sin(angles)]
-        if factor != 1.0:
-            pair = [each * factor for each in pair]
-        return ops.stack([each.cast(DType.float32) for each in pair], axis=-1)
+        table = (table if factor == 1.0 else table * factor).cast(DType.float32)
+        return ops.reshape(table, [self._rows(), pairs, 2])
 
     @property
     def freqs_cis(self) -> TensorValue:
@@ -176,4 +182,4 @@ class DynamicRotaryEmbedding(RotaryEmbedding):
         # theta'^(-2 i / d) = theta^(-2 i / d) * (L / max_seq_len)^(-2 i / (d - 2))
         exponents = -np.arange(0, self.head_dim, 2) / max(self.head_dim - 2, 1)
         growth = ops.max((positions + 1.0) / float(self.max_seq_len), 1.0)
-        return angles * ops.exp(ops.log(growth) * ops.constant(exponents[None]))
+        return angles * ops.exp(ops.log(growth) * twice(exponents))

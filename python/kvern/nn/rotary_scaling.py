@@ -11,7 +11,7 @@ import numpy as np
 
 from kvern.errors import InputError, ShapeError
 from kvern.graph import TensorValue, TensorValueLike, ops
-from kvern.nn.rotary_embedding import RotaryEmbedding, positive
+from kvern.nn.rotary_embedding import RotaryEmbedding, positive, twice
 
 __all__ = [
     "DeepseekYarnRopeScalingParams",
@@ -211,7 +211,7 @@ class LongRoPERotaryEmbedding(RotaryEmbedding):
         if params is None:
             return super()._angles(positions)
         short, long = (
-            positions * ops.constant((self.frequencies() / np.asarray(divisors, np.float64))[None])
+            positions * twice(self.frequencies() / np.asarray(divisors, np.float64))
             for divisors in (params.short_factor, params.long_factor)
         )
         is_long = ops.greater_equal(positions, float(params.original_max_position))

@@ -243,6 +243,7 @@ CASES = [
         lambda d: nn.FusedMLP(d, None, 13, 29, [CPU], has_bias=True, swiglu_limit=0.5),
         _fused_mlp,
         scale=16.0,
+        dtypes=_F32,
         **_rows(13),
     ),
     *(
@@ -253,6 +254,7 @@ CASES = [
                 13, [4, 1, 7], ["a", "b", "c"], d, CPU, s, has_bias=True, clip_weight=0.5
             ),
             _stacked_linear,
+            dtypes=_F32,
             **_rows(13),
         )
         for stacked in (False, True)
