@@ -116,6 +116,33 @@ LogicalResult SampleTokensOp::canonicalize(SampleTokensOp op,
   return success();
 }
 
+LogicalResult FilterLogitsOp::inferReturnTypes(MLIRContext *,
+                                               std::optional<Location> location,
+                                               Adaptor adaptor,
+                                               SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto types = getTypes(error, adaptor.getOperands());
+  if (failed(types)) {
+    return failure();
+  }
+  ArrayRef<DimAttr> logits = types->front().getShape();
+  // filter_logits_c1
+  if (logits.size() != 2) {
+    return error("expected logits of shape [rows, vocabulary], but got ",
+                 toString(logits));
+  }
+  for (kvern::TensorType type : ArrayRef(*types).drop_front()) {
+    // filter_logits_c2
+    if (type.getShape() != logits.take_front()) {
+      return error("expected parameters of shape ",
+                   toString(logits.take_front()), ", but got ",
+                   toString(type.getShape()));
+    }
+  }
+  results.push_back(types->front());
+  return success();
+}
+
 /// Entries of tokens and counts.
 static bool areCounts(ArrayRef<DimAttr> data, ArrayRef<DimAttr> offsets,
                       DimAttr rows) {
@@ -206,6 +233,10 @@ void LoopSampleTokensOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   addLoopEffects(cast<DestinationStyleOpInterface>(getOperation()), effects);
 }
+void LoopFilterLogitsOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  addLoopEffects(cast<DestinationStyleOpInterface>(getOperation()), effects);
+}
 void LoopApplyPenaltiesOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   addLoopEffects(cast<DestinationStyleOpInterface>(getOperation()), effects);
@@ -238,6 +269,24 @@ LogicalResult LoopSampleTokensOp::verify() {
   if (getInits().empty() || getInits().size() > 2) {
     return emitOpError("expected one or two results, but got ")
            << getInits().size();
+  }
+  return success();
+}
+
+LogicalResult LoopFilterLogitsOp::verify() {
+  auto shaped = [](Value value) { return cast<ShapedType>(value.getType()); };
+  bool fits = getInits().size() == 1 && shaped(getLogits()).getRank() == 2;
+  for (Value init : getInits()) {
+    fits &= shaped(init).getRank() == 2;
+  }
+  for (Value value : {getTemperature(), getTopK(), getTopP(), getMinP()}) {
+    fits &= shaped(value).getRank() == 1;
+  }
+  // loop_filter_logits_c1
+  if (!fits) {
+    return emitOpError("expected logits and one result of rank 2 and all else "
+                       "of rank 1, but got ")
+           << getOperandTypes();
   }
   return success();
 }

@@ -95,6 +95,32 @@ def Kvern_SampleTokensOp : Kvern_ComputeOp<"sample_tokens", "Contraction"> {
   let hasCanonicalizeMethod = 1;
 }
 
+def Kvern_FilterLogitsOp : Kvern_ComputeOp<"filter_logits", "Contraction"> {
+  let summary = "Logits of the tokens that may be drawn";
+  let description = [{
+    logits are [rows, vocabulary], all other operands [rows]. The result has the
+    shape of the logits: `(logits - max) / temperature` where
+    `kvern.sample_tokens` with these parameters keeps a token, minus infinity
+    elsewhere; so its softmax is the distribution of the tokens. Where that takes
+    the first largest, it is 0 there. Rows without a finite largest logit are
+    NaN.
+
+    Constraints:
+  }] # Kvern_SameDevice # [{
+    - filter_logits_c1: logits have rank 2
+    - filter_logits_c2: the other operands have shape [rows]
+
+    ```mlir
+    %5 = kvern.filter_logits %0, %1, %2, %3, %4 : (!kvern.tensor<[b, v], f32, cpu:0>, !kvern.tensor<[b], f32, cpu:0>, !kvern.tensor<[b], i64, cpu:0>, !kvern.tensor<[b], f32, cpu:0>, !kvern.tensor<[b], f32, cpu:0>) -> !kvern.tensor<[b, v], f32, cpu:0>
+    ```
+  }];
+  let arguments = (ins Kvern_F32Tensor:$logits, Kvern_F32Tensor:$temperature,
+      Kvern_I64Tensor:$top_k, Kvern_F32Tensor:$top_p, Kvern_F32Tensor:$min_p);
+  let results = (outs Kvern_AnyTensor:$result);
+  let assemblyFormat =
+      "operands attr-dict `:` functional-type(operands, results)";
+}
+
 def Kvern_ApplyPenaltiesOp : Kvern_ComputeOp<"apply_penalties", "Contraction"> {
   let summary = "Logits less those of tokens that occurred";
   let description = [{
@@ -196,6 +222,32 @@ def Kvern_LoopSampleTokensOp
   let assemblyFormat = [{
     `ins` `(` $logits `,` $temperature `,` $top_k `,` $top_p `,` $min_p `,`
     $seed `,` $position `)` (`sizes` `(` $vocabulary^ `)`)? `outs` `(` $inits `)` attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
+def Kvern_LoopFilterLogitsOp
+    : Kvern_SamplingLoopOp<"filter_logits", [AttrSizedOperandSegments]> {
+  let summary = "Logits of the tokens that may be drawn, on tensors or memrefs";
+  let description = [{
+    `kvern.filter_logits`, whose operands it has; `sizes` as for
+    `kvern.loop.sample_tokens`.
+
+    Constraints:
+
+    - loop_filter_logits_c1: logits and the one result have rank 2, all else rank 1
+
+    ```mlir
+    %5 = kvern.loop.filter_logits ins(%0, %1, %2, %3, %3) outs(%4) : (tensor<?x512xf32>, tensor<?xf32>, tensor<?xi64>, tensor<?xf32>, tensor<?xf32>, tensor<?x512xf32>) -> tensor<?x512xf32>
+    ```
+  }];
+  let arguments = (ins Kvern_SamplingOperand:$logits,
+      Kvern_SamplingOperand:$temperature, Kvern_SamplingOperand:$top_k,
+      Kvern_SamplingOperand:$top_p, Kvern_SamplingOperand:$min_p,
+      Optional<Index>:$vocabulary, Variadic<Kvern_SamplingOperand>:$inits);
+  let assemblyFormat = [{
+    `ins` `(` $logits `,` $temperature `,` $top_k `,` $top_p `,` $min_p `)`
+    (`sizes` `(` $vocabulary^ `)`)? `outs` `(` $inits `)` attr-dict `:`
     functional-type(operands, results)
   }];
 }

@@ -56,6 +56,8 @@ void kvern::registerLoopBufferization(DialectRegistry &registry) {
     LoopRopeOp::attachInterface<LoopModel<LoopRopeOp>>(*context);
     LoopSampleTokensOp::attachInterface<LoopModel<LoopSampleTokensOp>>(
         *context);
+    LoopFilterLogitsOp::attachInterface<LoopModel<LoopFilterLogitsOp>>(
+        *context);
     LoopApplyPenaltiesOp::attachInterface<LoopModel<LoopApplyPenaltiesOp>>(
         *context);
     LoopCountTokensOp::attachInterface<LoopModel<LoopCountTokensOp>>(*context);

@@ -156,8 +156,8 @@ struct LowerSamplingPass : kvern::impl::LowerSamplingBase<LowerSamplingPass> {
     }
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<LoopSampleTokensOp, LoopApplyPenaltiesOp, LoopCountTokensOp>(
-              op)) {
+      if (isa<LoopSampleTokensOp, LoopFilterLogitsOp, LoopApplyPenaltiesOp,
+              LoopCountTokensOp>(op)) {
         ops.push_back(op);
       }
     });
@@ -184,6 +184,8 @@ struct LowerSamplingPass : kvern::impl::LowerSamplingBase<LowerSamplingPass> {
     if (auto sample = dyn_cast<LoopSampleTokensOp>(op)) {
       emitSampleTokens(sample, builder, vectorBits);
       noteSchedule(op, "rows in parallel; bisection instead of sorting");
+    } else if (auto filter = dyn_cast<LoopFilterLogitsOp>(op)) {
+      emitFilterLogits(filter, builder, vectorBits);
     } else if (auto penalties = dyn_cast<LoopApplyPenaltiesOp>(op)) {
       CountsEmitter(op->getLoc(), builder, vectorBits, penalties.getData(),
                     penalties.getOffsets())

@@ -224,7 +224,8 @@ def LowerAttention : Pass<"kvern-lower-attention", "::mlir::func::FuncOp"> {
 def LowerSampling : Pass<"kvern-lower-sampling", "::mlir::func::FuncOp"> {
   let summary = "Lower sampling to loops over vectors";
   let description = [{
-    Lowers `kvern.loop.sample_tokens` on buffers, rows in parallel:
+    Lowers `kvern.loop.sample_tokens` and `kvern.loop.filter_logits` on buffers,
+    rows in parallel:
 
     - A row that takes the largest is read once, in registers.
     - Else what top-k, min-p and top-p keep is found without sorting: the logit

@@ -34,24 +34,38 @@ static constexpr int64_t kAll = int64_t{1} << 31;
 static constexpr int64_t kFewer = 8;
 
 namespace {
+/// What both ops have, [rows].
+struct Parameters {
+  Value temperature, topK, topP, minP;
+};
+
 class SampleEmitter {
 public:
-  SampleEmitter(LoopSampleTokensOp op, OpBuilder &builder, int64_t vectorBits)
-      : b(op, builder, vectorBits), op(op) {}
+  template <typename OpT>
+  SampleEmitter(OpT op, OpBuilder &builder, int64_t vectorBits)
+      : b(op.getLoc(), builder, vectorBits, op.getLogits(), op.getVocabulary()),
+        parameters{op.getTemperature(), op.getTopK(), op.getTopP(),
+                   op.getMinP()} {}
 
-  void emit();
+  void emit(LoopSampleTokensOp op);
+  void emit(LoopFilterLogitsOp op);
 
 private:
   using Candidates = SamplingBuilder::Candidates;
 
-  void emitRow(Value row, Value capacity);
-  Value sample(Value row, Value largest, Value temperature, Value topK,
-               Value capacity);
+  void sampleRow(LoopSampleTokensOp op, Value row, Value capacity);
+  void filterRow(Value result, Value row, Value capacity);
+  Value isFinite(Value logit);
+  Value isSampled(Value row);
+  /// 1 / temperature, within what keeps 0 * it and infinity * it as they are.
+  Value getScale(Value row);
+  Value keepSome(const Candidates &all, Value row, Value largest);
   Value keepTopP(const Candidates &all, Value count, Value topK, Value topP,
                  Value minP, Value largest, Value scale);
   Value keepFirst(const Candidates &all, Value count, Value number, Value mass,
                   Value largest, Value scale);
-  Value draw(const Candidates &all, Value count, Value row);
+  Value draw(LoopSampleTokensOp op, const Candidates &all, Value count,
+             Value row);
   Value getLogprob(Value row, Value token, Value largest);
 
   /// The integer that grows with a float, and back.
@@ -71,7 +85,7 @@ private:
   }
 
   SamplingBuilder b;
-  LoopSampleTokensOp op;
+  const Parameters parameters;
 };
 } // namespace
 
@@ -203,7 +217,8 @@ Value SampleEmitter::keepTopP(const Candidates &all, Value count, Value topK,
       [&]() -> SmallVector<Value> { return {count}; })[0];
 }
 
-Value SampleEmitter::draw(const Candidates &all, Value count, Value row) {
+Value SampleEmitter::draw(LoopSampleTokensOp op, const Candidates &all,
+                          Value count, Value row) {
   Value size = b.roundUp(count, b.block);
   auto endOf = [&](Value start) { return b.min(b.add(start, b.chunk), size); };
   auto massOf = [&](Value start) -> Value {
@@ -250,20 +265,37 @@ Value SampleEmitter::draw(const Candidates &all, Value count, Value row) {
   return arith::ExtSIOp::create(b, b.getI64Type(), number);
 }
 
-Value SampleEmitter::sample(Value row, Value largest, Value temperature,
-                            Value topK, Value capacity) {
-  Candidates all = b.allocateCandidates(capacity);
-  // Within what keeps 0 * scale and infinity * scale as they are.
-  Value scale = arith::DivFOp::create(b, b.constant(kLog2E), temperature);
+Value SampleEmitter::isFinite(Value logit) {
+  Value above = b.compare(FloatIs::OGT, logit, b.constant(-kInfinity));
+  Value below = b.compare(FloatIs::OLT, logit, b.constant(kInfinity));
+  return arith::AndIOp::create(b, above, below);
+}
+
+Value SampleEmitter::isSampled(Value row) {
+  Value temperature = parameter(parameters.temperature, row);
+  Value topK = parameter(parameters.topK, row);
+  Value isWarm = b.compare(FloatIs::OGT, temperature, b.constant(0.0));
+  Value isFree = b.compare(IntegerIs::ne, topK, b.i64(1));
+  return arith::AndIOp::create(b, isWarm, isFree);
+}
+
+Value SampleEmitter::getScale(Value row) {
+  Value temperature = parameter(parameters.temperature, row);
+  Value scale = arith::DivFOp::create(b, b.constant(1.0), temperature);
   scale = b.maximum(scale, b.constant(0x1p-100));
   Value most = b.constant(0x1p+100);
   Value isBelow = b.compare(FloatIs::OLT, scale, most);
-  scale = b.select(isBelow, scale, most);
+  return b.select(isBelow, scale, most);
+}
+
+/// Makes all tokens candidates, and keeps those that may be drawn.
+Value SampleEmitter::keepSome(const Candidates &all, Value row, Value largest) {
+  Value scale = b.multiply(getScale(row), b.constant(kLog2E));
   b.fill(all, row, largest, scale);
-  Value topP = parameter(op.getTopP(), row);
-  Value minP = parameter(op.getMinP(), row);
-  Value count = keepTopP(all, b.vocabulary(), topK, topP, minP, largest, scale);
-  return draw(all, count, row);
+  Value topK = parameter(parameters.topK, row);
+  Value topP = parameter(parameters.topP, row);
+  Value minP = parameter(parameters.minP, row);
+  return keepTopP(all, b.vocabulary, topK, topP, minP, largest, scale);
 }
 
 Value SampleEmitter::getLogprob(Value row, Value token, Value largest) {
@@ -279,30 +311,25 @@ Value SampleEmitter::getLogprob(Value row, Value token, Value largest) {
         return next;
       });
   Value total = math::LogOp::create(b, b.sumOf(sums));
-  Value logit = b.loadElement(op.getLogits(), {row, b.asIndex(token)});
+  Value logit = b.loadElement(b.logits, {row, b.asIndex(token)});
   Value below = arith::SubFOp::create(b, logit, largest);
   return arith::SubFOp::create(b, below, total);
 }
 
-void SampleEmitter::emitRow(Value row, Value capacity) {
+void SampleEmitter::sampleRow(LoopSampleTokensOp op, Value row,
+                              Value capacity) {
   SamplingBuilder::Largest found = b.findLargest(row);
   Value largest = found.logit, first = found.token;
-  Value above = b.compare(FloatIs::OGT, largest, b.constant(-kInfinity));
-  Value below = b.compare(FloatIs::OLT, largest, b.constant(kInfinity));
-  Value valid = arith::AndIOp::create(b, above, below);
   bool withLogprobs = op.getInits().size() == 2;
   SmallVector<Value> results = b.choose(
-      valid,
+      isFinite(largest),
       [&]() {
-        Value temperature = parameter(op.getTemperature(), row);
-        Value topK = parameter(op.getTopK(), row);
-        Value isWarm = b.compare(FloatIs::OGT, temperature, b.constant(0.0));
-        Value isFree = b.compare(IntegerIs::ne, topK, b.i64(1));
-        Value isSampled = arith::AndIOp::create(b, isWarm, isFree);
         SmallVector<Value> values = b.choose(
-            isSampled,
+            isSampled(row),
             [&]() -> SmallVector<Value> {
-              return {sample(row, largest, temperature, topK, capacity)};
+              Candidates all = b.allocateCandidates(capacity);
+              Value count = keepSome(all, row, largest);
+              return {draw(op, all, count, row)};
             },
             [&]() -> SmallVector<Value> { return {first}; });
         if (withLogprobs) {
@@ -323,13 +350,54 @@ void SampleEmitter::emitRow(Value row, Value capacity) {
   }
 }
 
-void SampleEmitter::emit() {
-  Value rows = b.sizeOf(op.getLogits(), 0);
+void SampleEmitter::filterRow(Value result, Value row, Value capacity) {
+  SamplingBuilder::Largest found = b.findLargest(row);
+  Value largest = found.logit;
+  auto store = [&](Value value, Value column) {
+    memref::StoreOp::create(b, value, result, ValueRange{row, column});
+  };
+  Value valid = isFinite(largest);
+  Value nan = b.constant(std::numeric_limits<double>::quiet_NaN());
+  Value other = b.select(valid, b.constant(-kInfinity), nan);
+  b.loop(b.index(0), b.vocabulary, 1,
+         [&](Value column) { store(other, column); });
+  b.when(valid, [&] {
+    b.when(
+        isSampled(row),
+        [&] {
+          Candidates all = b.allocateCandidates(capacity);
+          Value count = keepSome(all, row, largest);
+          Value scale = getScale(row);
+          b.loop(b.index(0), count, 1, [&](Value at) {
+            Value number = b.load(all.numbers, at);
+            Value below =
+                arith::SubFOp::create(b, b.load(all.logits, at), largest);
+            store(b.multiply(below, scale), b.asIndex(number));
+          });
+        },
+        [&] { store(b.constant(0.0), b.asIndex(found.token)); });
+  });
+}
+
+void SampleEmitter::emit(LoopSampleTokensOp op) {
   Value capacity = b.getCapacity();
-  b.parallel({rows}, [&](ValueRange ids) { emitRow(ids[0], capacity); });
+  b.parallel({b.sizeOf(b.logits, 0)},
+             [&](ValueRange ids) { sampleRow(op, ids[0], capacity); });
+}
+
+void SampleEmitter::emit(LoopFilterLogitsOp op) {
+  Value capacity = b.getCapacity();
+  Value result = op.getInits().front();
+  b.parallel({b.sizeOf(b.logits, 0)},
+             [&](ValueRange ids) { filterRow(result, ids[0], capacity); });
 }
 
 void kvern::emitSampleTokens(LoopSampleTokensOp op, OpBuilder &builder,
                              int64_t vectorBits) {
-  SampleEmitter(op, builder, vectorBits).emit();
+  SampleEmitter(op, builder, vectorBits).emit(op);
+}
+
+void kvern::emitFilterLogits(LoopFilterLogitsOp op, OpBuilder &builder,
+                             int64_t vectorBits) {
+  SampleEmitter(op, builder, vectorBits).emit(op);
 }

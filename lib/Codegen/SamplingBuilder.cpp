@@ -13,10 +13,12 @@ using namespace kvern;
 
 static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-SamplingBuilder::SamplingBuilder(LoopSampleTokensOp op, OpBuilder &builder,
-                                 int64_t vectorBits)
-    : RowBuilder(op.getLoc(), builder, builder.getF32Type(), vectorBits),
-      op(op), block(unroll * lanes), chunk(16 * block),
+SamplingBuilder::SamplingBuilder(Location loc, OpBuilder &builder,
+                                 int64_t vectorBits, Value logits,
+                                 Value vocabulary)
+    : RowBuilder(loc, builder, builder.getF32Type(), vectorBits),
+      logits(logits), vocabulary(vocabulary ? vocabulary : sizeOf(logits, 1)),
+      block(unroll * lanes), chunk(16 * block),
       integers(VectorType::get(lanes, getI32Type())),
       bits(VectorType::get(lanes, getI1Type())) {}
 
@@ -118,7 +120,6 @@ Value SamplingBuilder::any(Value mask) {
 
 SmallVector<Value> SamplingBuilder::foldBlocks(Value row, Value from, Value to,
                                                ValueRange init, Turn turn) {
-  Value logits = op.getLogits();
   Value whole = add(from, roundDown(sub(to, from), block));
   auto turnAt = [&](Value column, ValueRange before) {
     SmallVector<Value> registers;
@@ -156,14 +157,14 @@ SmallVector<Value> SamplingBuilder::foldBlocks(Value row, Value from, Value to,
 
 SmallVector<Value> SamplingBuilder::foldRow(Value row, ValueRange init,
                                             Turn turn) {
-  return foldBlocks(row, index(0), vocabulary(), init, turn);
+  return foldBlocks(row, index(0), vocabulary, init, turn);
 }
 
 SamplingBuilder::Largest SamplingBuilder::findLargest(Value row) {
   // By chunks: where the largest is, is found within its chunk.
   Value lowest = splat(-kInfinity);
   Value none = arith::ConstantOp::create(*this, getZeroAttr(integers));
-  Value size = vocabulary();
+  Value size = vocabulary;
   auto endOf = [&](Value start) { return min(add(start, chunk), size); };
   SmallVector<Value> carried = loop(
       index(0), size, chunk, {constant(-kInfinity), index(0), none},
@@ -231,18 +232,18 @@ SamplingBuilder::Largest SamplingBuilder::findLargest(Value row) {
 
 Value SamplingBuilder::getCapacity() {
   // A block more, so that the end can be marked anywhere.
-  return add(roundUp(vocabulary(), block), block);
+  return add(roundUp(vocabulary, block), block);
 }
 
 SamplingBuilder::Candidates
 SamplingBuilder::allocateCandidates(Value capacity) {
-  Value logits = allocate(capacity), weights = allocate(capacity);
-  auto like = cast<MemRefType>(logits.getType());
+  Value values = allocate(capacity), weights = allocate(capacity);
+  auto like = cast<MemRefType>(values.getType());
   Value numbers = memref::AllocOp::create(
       *this, MemRefType::get(like.getShape(), getI32Type()),
       like.hasStaticShape() ? ValueRange() : ValueRange(capacity),
       getI64IntegerAttr(64));
-  return {logits, weights, numbers};
+  return {values, weights, numbers};
 }
 
 void SamplingBuilder::fill(const Candidates &all, Value row, Value largest,
@@ -281,9 +282,9 @@ SamplingBuilder::Measure SamplingBuilder::measure(const Candidates &all,
              SmallVector<Value> next(before);
              for (int64_t i = 0; i < unroll; ++i) {
                Value at = add(column, i * lanes);
-               Value logits = loadVector(all.logits, at);
+               Value values = loadVector(all.logits, at);
                Value weights = loadVector(all.weights, at);
-               Value is = compare(arith::CmpFPredicate::OGE, logits, bound);
+               Value is = compare(arith::CmpFPredicate::OGE, values, bound);
                next[i] = plus(next[i], select(is, weights, zero));
                // -1 where it is.
                Value marks = arith::ExtSIOp::create(*this, integers, is);

@@ -13,10 +13,13 @@ namespace kvern {
 /// Emits passes over a row of logits, and over the candidates that it becomes.
 class SamplingBuilder : public RowBuilder {
 public:
-  SamplingBuilder(LoopSampleTokensOp op, mlir::OpBuilder &builder,
-                  int64_t vectorBits);
+  /// The size of the vocabulary may be null, and is read from the logits then.
+  SamplingBuilder(mlir::Location loc, mlir::OpBuilder &builder,
+                  int64_t vectorBits, mlir::Value logits,
+                  mlir::Value vocabulary);
 
-  LoopSampleTokensOp op;
+  /// [rows, vocabulary].
+  const mlir::Value logits, vocabulary;
   /// Registers, and elements, that a turn of a loop handles.
   static constexpr int64_t unroll = 4;
   const int64_t block;
@@ -54,10 +57,6 @@ public:
   /// Goes through all logits of a row.
   llvm::SmallVector<mlir::Value> foldRow(mlir::Value row, mlir::ValueRange init,
                                          Turn turn);
-  mlir::Value vocabulary() {
-    mlir::Value known = op.getVocabulary();
-    return known ? known : sizeOf(op.getLogits(), 1);
-  }
 
   /// The largest logit of a row, and the first place of it. The logit is NaN if
   /// there is a NaN; without a logit above minus infinity, that is the largest.
@@ -99,8 +98,10 @@ private:
   mlir::Value any(mlir::Value mask);
 };
 
-/// Emits what `op` computes, before it, with registers of `vectorBits` bits.
+/// Emit what `op` computes, before it, with registers of `vectorBits` bits.
 void emitSampleTokens(LoopSampleTokensOp op, mlir::OpBuilder &builder,
+                      int64_t vectorBits);
+void emitFilterLogits(LoopFilterLogitsOp op, mlir::OpBuilder &builder,
                       int64_t vectorBits);
 
 } // namespace kvern

@@ -38,6 +38,20 @@ func.func @logprobs(%logits: memref<2x?xf32>, %f: memref<2xf32>, %i: memref<2xi6
 
 // -----
 
+// The same search; what is left goes where it came from.
+
+// CHECK-LABEL: @filter(
+// CHECK:         scf.forall
+// CHECK:           scf.while
+// CHECK:           memref.load %{{.+}} : memref<544xi32>
+// CHECK:           memref.store %{{.+}} : memref<2x512xf32>
+func.func @filter(%logits: memref<2x512xf32>, %f: memref<2xf32>, %i: memref<2xi64>, %result: memref<2x512xf32>) attributes {kvern.kernel} {
+  kvern.loop.filter_logits ins(%logits, %f, %i, %f, %f) outs(%result) : (memref<2x512xf32>, memref<2xf32>, memref<2xi64>, memref<2xf32>, memref<2xf32>, memref<2x512xf32>) -> ()
+  return
+}
+
+// -----
+
 // Entries of tokens out of range touch no memory.
 
 // CHECK-LABEL: @penalties(

@@ -119,3 +119,29 @@ func.func @loop_count_tokens_c1(%a0: tensor<?x2xi32>, %a1: tensor<?xi32>, %a2: t
   %0 = kvern.loop.count_tokens ins(%a0, %a1, %a2) outs(%a3) : (tensor<?x2xi32>, tensor<?xi32>, tensor<?xi64>, tensor<?xi32>) -> tensor<?xi32>
   return
 }
+
+// -----
+
+func.func @filter_logits_c1(%a0: !kvern.tensor<[b], f32, cpu:0>, %a1: !kvern.tensor<[b], f32, cpu:0>, %a2: !kvern.tensor<[b], i64, cpu:0>, %a3: !kvern.tensor<[b], f32, cpu:0>, %a4: !kvern.tensor<[b], f32, cpu:0>) {
+  // expected-error @+2 {{'kvern.filter_logits' op expected logits of shape [rows, vocabulary], but got [b]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.filter_logits %a0, %a1, %a2, %a3, %a4 : (!kvern.tensor<[b], f32, cpu:0>, !kvern.tensor<[b], f32, cpu:0>, !kvern.tensor<[b], i64, cpu:0>, !kvern.tensor<[b], f32, cpu:0>, !kvern.tensor<[b], f32, cpu:0>) -> !kvern.tensor<[b], f32, cpu:0>
+  return
+}
+
+// -----
+
+func.func @filter_logits_c2(%a0: !kvern.tensor<[b, v], f32, cpu:0>, %a1: !kvern.tensor<[c], f32, cpu:0>, %a2: !kvern.tensor<[b], i64, cpu:0>, %a3: !kvern.tensor<[b], f32, cpu:0>, %a4: !kvern.tensor<[b], f32, cpu:0>) {
+  // expected-error @+2 {{'kvern.filter_logits' op expected parameters of shape [b], but got [c]}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kvern.filter_logits %a0, %a1, %a2, %a3, %a4 : (!kvern.tensor<[b, v], f32, cpu:0>, !kvern.tensor<[c], f32, cpu:0>, !kvern.tensor<[b], i64, cpu:0>, !kvern.tensor<[b], f32, cpu:0>, !kvern.tensor<[b], f32, cpu:0>) -> !kvern.tensor<[b, v], f32, cpu:0>
+  return
+}
+
+// -----
+
+func.func @loop_filter_logits_c1(%a0: tensor<?x512xf32>, %a1: tensor<?xf32>, %a2: tensor<?xi64>, %a3: tensor<?xf32>, %a4: tensor<?xf32>, %a5: tensor<?xf32>) {
+  // expected-error @+1 {{'kvern.loop.filter_logits' op expected logits and one result of rank 2 and all else of rank 1, but got}}
+  %0 = kvern.loop.filter_logits ins(%a0, %a1, %a2, %a3, %a4) outs(%a5) : (tensor<?x512xf32>, tensor<?xf32>, tensor<?xi64>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return
+}

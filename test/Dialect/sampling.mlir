@@ -16,6 +16,8 @@ func.func @sample_tokens(%logits: !logits, %f: !f, %i: !i, %u: !u) {
   %1:2 = kvern.sample_tokens %logits, %f, %i, %f, %f, %u, %u {stream = 1 : i64, with_logprobs} : (!logits, !f, !i, !f, !f, !u, !u) -> (!i, !f)
   // CHECK: kvern.random_uniform %{{.+}}, %{{.+}} :
   %2 = kvern.random_uniform %u, %u : (!u, !u) -> !f
+  // CHECK: kvern.filter_logits %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}} :
+  %3 = kvern.filter_logits %logits, %f, %i, %f, %f : (!logits, !f, !i, !f, !f) -> !logits
   return
 }
 

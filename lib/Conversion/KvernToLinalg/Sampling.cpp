@@ -87,6 +87,26 @@ struct SampleTokensConversion : OpConversionPattern<SampleTokensOp> {
   }
 };
 
+struct FilterLogitsConversion : OpConversionPattern<FilterLogitsOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(FilterLogitsOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    if (succeeded(replaceEmpty(op, rewriter))) {
+      return success();
+    }
+    LoopBuilder loops(rewriter, op);
+    Value init = getInit(loops, op.getResult());
+    ArrayRef<DimAttr> shape = cast<kvern::TensorType>(op.getType()).getShape();
+    Value vocabulary = loops.index(loops.size(shape[1]));
+    rewriter.replaceOpWithNewOp<LoopFilterLogitsOp>(
+        op, TypeRange(init.getType()), adaptor.getLogits(),
+        adaptor.getTemperature(), adaptor.getTopK(), adaptor.getTopP(),
+        adaptor.getMinP(), vocabulary, init);
+    return success();
+  }
+};
+
 struct ApplyPenaltiesConversion : OpConversionPattern<ApplyPenaltiesOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
@@ -127,6 +147,6 @@ struct CountTokensConversion : OpConversionPattern<CountTokensOp> {
 void kvern::populateSamplingPatterns(TypeConverter &converter,
                                      RewritePatternSet &patterns) {
   patterns.add<RandomUniformConversion, SampleTokensConversion,
-               ApplyPenaltiesConversion, CountTokensConversion>(
-      converter, patterns.getContext());
+               FilterLogitsConversion, ApplyPenaltiesConversion,
+               CountTokensConversion>(converter, patterns.getContext());
 }

@@ -14,6 +14,15 @@ func.func private @sample_tokens(%logits: !kvern.tensor<[b, v], f32, cpu:0>, %f:
 
 // -----
 
+// CHECK-LABEL: @filter_logits(
+// CHECK:         kvern.loop.filter_logits ins({{.*}}) sizes(%{{.+}}) outs(%{{.+}}) : {{.*}} -> tensor<?x?xf32>
+func.func private @filter_logits(%logits: !kvern.tensor<[b, v], f32, cpu:0>, %f: !kvern.tensor<[b], f32, cpu:0>, %k: !kvern.tensor<[b], i64, cpu:0>) -> !kvern.tensor<[b, v], f32, cpu:0> attributes {kvern.kernel} {
+  %0 = kvern.filter_logits %logits, %f, %k, %f, %f : (!kvern.tensor<[b, v], f32, cpu:0>, !kvern.tensor<[b], f32, cpu:0>, !kvern.tensor<[b], i64, cpu:0>, !kvern.tensor<[b], f32, cpu:0>, !kvern.tensor<[b], f32, cpu:0>) -> !kvern.tensor<[b, v], f32, cpu:0>
+  return %0 : !kvern.tensor<[b, v], f32, cpu:0>
+}
+
+// -----
+
 // CHECK-LABEL: @penalties(
 // CHECK:         kvern.loop.apply_penalties ins({{.*}}) outs(%{{.+}}) : {{.*}} -> tensor<?x512xf32>
 // CHECK:         kvern.loop.count_tokens ins({{.*}}) outs(%{{.+}}) : {{.*}} -> tensor<?x2xi32>

@@ -86,6 +86,21 @@ def reference(*arrays: Any, stream: int = 0) -> tuple[Any, Any]:
     return np.array(tokens, np.int64), np.array(logprobs)
 
 
+def filtered(*arrays: Any) -> Any:
+    """Logits whose softmax is what is drawn from."""
+    result = np.full(arrays[0].shape, -np.inf)
+    for row, (logits, temperature, top_k, top_p, min_p) in enumerate(zip(*arrays, strict=True)):
+        largest = logits.max()
+        if not np.isfinite(largest):
+            result[row] = np.nan
+        elif not temperature > 0 or top_k == 1:
+            result[row, logits.argmax()] = 0
+        else:
+            kept, *_ = kept_tokens(logits, temperature, top_k, top_p, min_p)
+            result[row, kept] = (logits[kept] - largest) / temperature
+    return result
+
+
 def parameters(rows: int, vocab: int, seed: int = 0) -> list[Any]:
     """Rows of all kinds whose choice no rounding changes; every third has ties."""
     rng = np.random.default_rng(seed + vocab)
@@ -188,6 +203,16 @@ CASES = [
         ),
         [[parameters(6, 20)[i] for i in (0, 5, 6)]],
     ),
+    Case("filter_logits", "small", ops.filter_logits, filtered, [parameters(24, 7)[:5]]),
+    Case(
+        "filter_logits",
+        "large",
+        ops.filter_logits,
+        filtered,
+        [parameters(12, 600)[:5], parameters(0, 9)[:5]],
+        [[B, V], *[[B]] * 4],
+    ),
+    Case("filter_logits", "special", ops.filter_logits, filtered, [special(70)[:5]]),
     Case(
         "random_uniform",
         "",

@@ -63,6 +63,7 @@ from kvern.graph.ops.indexing import band_part, gather, slice_tensor
 from kvern.graph.ops.kv_cache import (
     kv_copy_pages,
     kv_store,
+    latent_attention,
     paged_attention,
     paged_cache,
     qkv_project_store,
@@ -85,6 +86,7 @@ from kvern.graph.ops.reduction import (
 from kvern.graph.ops.sampling import (
     apply_penalties,
     count_tokens,
+    filter_logits,
     random_uniform,
     sample_tokens,
 )
@@ -138,6 +140,7 @@ __all__ = [
     "equal",
     "erf",
     "exp",
+    "filter_logits",
     "flatten",
     "floor",
     "floor_div",
@@ -149,6 +152,7 @@ __all__ = [
     "is_nan",
     "kv_copy_pages",
     "kv_store",
+    "latent_attention",
     "layer_norm",
     "log",
     "log1p",

@@ -14,7 +14,7 @@ from kvern.graph.ops.shape import broadcast_to
 if TYPE_CHECKING:
     from kvern.graph.value import TensorValue, TensorValueLike
 
-__all__ = ["apply_penalties", "count_tokens", "random_uniform", "sample_tokens"]
+__all__ = ["apply_penalties", "count_tokens", "filter_logits", "random_uniform", "sample_tokens"]
 
 
 def sample_tokens(
@@ -59,27 +59,47 @@ def sample_tokens(
         ValueError: The shapes or devices do not fit.
     """
     name = "sample_tokens"
-    x = to_tensor(name, logits)
-    if x.dtype.is_float():
-        x = cast(x, DType.float32)
-
-    def per_row(value: TensorValueLike, dtype: DType) -> TensorValue:
-        tensor = to_tensor(name, value, dtype, x.device)
-        return broadcast_to(tensor, x.shape[:1]) if tensor.rank == 0 and x.rank != 0 else tensor
-
+    x, *parameters = _with_parameters(name, logits, temperature, top_k, top_p, min_p)
     tokens, logprobs = stage(
         name,
         x,
-        per_row(temperature, DType.float32),
-        per_row(top_k, DType.int64),
-        per_row(top_p, DType.float32),
-        per_row(min_p, DType.float32),
-        per_row(seed, DType.uint64),
-        per_row(position, DType.uint64),
+        *parameters,
+        _per_row(name, x, seed, DType.uint64),
+        _per_row(name, x, position, DType.uint64),
         stream=to_int(name, "stream", stream),
         with_logprobs=True,
     )
     return tokens.tensor, logprobs.tensor
+
+
+def filter_logits(
+    logits: TensorValueLike,
+    temperature: TensorValueLike = 1.0,
+    top_k: TensorValueLike = 0,
+    top_p: TensorValueLike = 1.0,
+    min_p: TensorValueLike = 0.0,
+) -> TensorValue:
+    """Returns logits whose softmax is the distribution that `sample_tokens` draws from.
+
+    They are `(logits - max) / temperature` where a token is kept, and minus infinity elsewhere. Where the first
+    largest logit wins, it is 0 and all others are minus infinity. A row whose largest logit is not finite is NaN.
+
+    Args:
+        logits: A float tensor `[rows, vocab]`; computed in float32.
+        temperature: As for `sample_tokens`.
+        top_k: As for `sample_tokens`.
+        top_p: As for `sample_tokens`.
+        min_p: As for `sample_tokens`.
+
+    Returns:
+        A float32 tensor `[rows, vocab]`.
+
+    Raises:
+        TypeError: An element type is another.
+        ValueError: The shapes or devices do not fit.
+    """
+    name = "filter_logits"
+    return stage_tensor(name, *_with_parameters(name, logits, temperature, top_k, top_p, min_p))
 
 
 def random_uniform(
@@ -142,19 +162,13 @@ def apply_penalties(
     """
     name = "apply_penalties"
     x = to_tensor(name, logits)
-
-    def per_row(value: TensorValueLike) -> TensorValue:
-        tensor = to_tensor(name, value, DType.float32, x.device)
-        return broadcast_to(tensor, x.shape[:1]) if tensor.rank == 0 and x.rank != 0 else tensor
-
+    penalties = (frequency_penalty, presence_penalty, repetition_penalty)
     return stage_tensor(
         name,
         x,
         to_tensor(name, frequency_data),
         to_tensor(name, frequency_offsets),
-        per_row(frequency_penalty),
-        per_row(presence_penalty),
-        per_row(repetition_penalty),
+        *[_per_row(name, x, penalty, DType.float32) for penalty in penalties],
     )
 
 
@@ -187,3 +201,31 @@ def count_tokens(
         to_tensor(name, frequency_offsets),
         to_tensor(name, new_tokens),
     )
+
+
+def _per_row(op: str, logits: TensorValue, value: TensorValueLike, dtype: DType) -> TensorValue:
+    """A parameter of each row, which may be given once for all."""
+    tensor = to_tensor(op, value, dtype, logits.device)
+    if tensor.rank == 0 and logits.rank != 0:
+        return broadcast_to(tensor, logits.shape[:1])
+    return tensor
+
+
+def _with_parameters(
+    op: str,
+    logits: TensorValueLike,
+    temperature: TensorValueLike,
+    top_k: TensorValueLike,
+    top_p: TensorValueLike,
+    min_p: TensorValueLike,
+) -> list[TensorValue]:
+    x = to_tensor(op, logits)
+    if x.dtype.is_float():
+        x = cast(x, DType.float32)
+    return [
+        x,
+        _per_row(op, x, temperature, DType.float32),
+        _per_row(op, x, top_k, DType.int64),
+        _per_row(op, x, top_p, DType.float32),
+        _per_row(op, x, min_p, DType.float32),
+    ]
