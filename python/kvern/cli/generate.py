@@ -31,6 +31,9 @@ _DEFAULT_MODEL = "smollm2"
 @click.option("--top-k", type=int, default=0, help="Only the K likeliest tokens; 0: all.")
 @click.option("--top-p", type=float, default=1.0, help="Only the likeliest, of this probability.")
 @click.option("--min-p", type=float, default=0.0, help="Only those so likely, by the likeliest.")
+@click.option(
+    "--repetition-penalty", type=float, default=1.0, help="Above 1: tokens that occurred are rarer."
+)
 @click.option("--seed", type=int, help="Of the random choices; else the system gives one.")
 @click.option("--max-tokens", type=int, default=256, show_default=True, help="New ones, at most.")
 @click.option("--stop", multiple=True, help="Text that ends the answer; may be repeated.")
@@ -151,7 +154,8 @@ def _prompt(prompt: Any, chat: bool, system: str | None) -> Prompt:
 def _params(options: dict[str, Any]) -> SamplingParams:
     from kvern.pipelines import SamplingParams
 
-    names = ("temperature", "top_k", "top_p", "min_p", "seed", "stop", "logprobs")
+    names = ("temperature", "top_k", "top_p", "min_p", "repetition_penalty")
+    names += ("seed", "stop", "logprobs")
     return SamplingParams(
         max_new_tokens=options["max_tokens"], **{name: options[name] for name in names}
     )

@@ -32,6 +32,29 @@ Progress: TypeAlias = Callable[[str, int, int, str], None]
 _SCALED = (DType.int8, DType.float8_e4m3fn)
 
 
+class Samplers:
+    """What draws tokens: one graph without penalties and one with, compiled when it is asked for."""
+
+    def __init__(self, session: InferenceSession, device: DeviceRef) -> None:
+        """Compiles nothing yet."""
+        self._session = session
+        self._device = device
+        self._models: dict[bool, Model] = {}
+
+    def __call__(self, penalties: bool, progress: Callable[..., Any] | None = None) -> Model:
+        """Returns a model of `token_sampler`; `progress` is that of `InferenceSession.compile`."""
+        found = self._models.get(penalties)
+        if found is None:
+            config = SamplingConfig(enable_penalties=penalties)
+            compiled = self._session.compile_known(
+                f"{config} {self._device}",
+                lambda: token_sampler(config, self._device),
+                progress=progress,
+            )
+            found = self._models[penalties] = self._session.init(compiled)
+        return found
+
+
 @dataclass
 class LoadedModel:
     """A model with all that generation needs.
@@ -43,7 +66,7 @@ class LoadedModel:
         kv_params: Parameters of the cache.
         session: What it was loaded by.
         model: The compiled graph with its weights.
-        sampler: The graph that draws tokens.
+        samplers: What draws tokens.
         seconds: Seconds by phase.
     """
 
@@ -53,7 +76,7 @@ class LoadedModel:
     kv_params: Any
     session: InferenceSession
     model: Model
-    sampler: Model
+    samplers: Samplers
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -100,16 +123,13 @@ def load_model(
             module = models.build_model(config, dtype=dtype, device=device, kv_params=params)
             return models.build_graph(config, module, params)
 
-        def draw() -> Graph:
-            return token_sampler(SamplingConfig(), device or DeviceRef.CPU())
-
         facts = f"{config!r} {dtype} {device} {params!r}"
         compiled = session.compile_known(facts, build, progress=step)
-        sampler = session.compile_known(f"token_sampler {device}", draw, progress=step)
+        samplers = Samplers(session, device or DeviceRef.CPU())
+        samplers(False, step)
     with phase("pack") as step:
         model = _bind(session, compiled, checkpoint, dtype, step)
-    drawing = session.init(sampler)
-    return LoadedModel(checkpoint, config, tokenizer, params, session, model, drawing, seconds)
+    return LoadedModel(checkpoint, config, tokenizer, params, session, model, samplers, seconds)
 
 
 def _tokenizer(checkpoint: Any) -> Tokenizer:

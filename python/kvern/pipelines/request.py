@@ -15,13 +15,14 @@ __all__ = ["FinishReason", "GenerationResult", "SamplingParams", "TokenLogprobs"
 FinishReason: TypeAlias = Literal["stop", "length", "cancelled"]
 
 _MAX_LOGPROBS = 100
+_MAX_PENALTY = 100.0
 
 
 @dataclass(frozen=True)
 class SamplingParams:
     """How the tokens of one request are chosen, and when it ends.
 
-    The order of the steps: temperature, top-k, min-p, top-p.
+    The order of the steps: penalties, temperature, top-k, min-p, top-p.
 
     Attributes:
         max_new_tokens: The most tokens to generate; None for as many as the context and the cache hold.
@@ -29,6 +30,10 @@ class SamplingParams:
         top_k: Only so many of the likeliest tokens; 0 for all.
         top_p: Only the likeliest tokens that together have this probability (Holtzman et al., 2019).
         min_p: Only tokens at least so likely, relative to the likeliest (Nguyen et al., 2024).
+        repetition_penalty: Divides logits above 0 of tokens that occurred, in the prompt too, and multiplies those
+            below 0 (Keskar et al., 2019); 1 for none.
+        frequency_penalty: Taken from the logit of a token as often as it occurred.
+        presence_penalty: Taken once from the logit of a token that occurred.
         seed: Makes the random choices; None for one from the system.
         stop: Strings that end the text; they are not part of it.
         ignore_eos: Whether to go on after tokens that end a text.
@@ -40,6 +45,9 @@ class SamplingParams:
     top_k: int = 0
     top_p: float = 1.0
     min_p: float = 0.0
+    repetition_penalty: float = 1.0
+    frequency_penalty: float = 0.0
+    presence_penalty: float = 0.0
     seed: int | None = None
     stop: Sequence[str] = ()
     ignore_eos: bool = False
@@ -56,10 +64,20 @@ class SamplingParams:
         _check(self, "top_k", int, 0, math.inf)
         _check(self, "top_p", float, 0.0, 1.0)
         _check(self, "min_p", float, 0.0, 1.0)
+        _check(self, "repetition_penalty", float, 0.0, math.inf)
+        _check(self, "frequency_penalty", float, -_MAX_PENALTY, _MAX_PENALTY)
+        _check(self, "presence_penalty", float, -_MAX_PENALTY, _MAX_PENALTY)
         _check(self, "seed", int, 0, 2**64 - 1, optional=True)
         _check(self, "logprobs", int, 0, _MAX_LOGPROBS, optional=True)
-        if self.top_p == 0:
-            raise InputError("expected top_p to be above 0, but got 0")
+        for name in ("top_p", "repetition_penalty"):
+            if getattr(self, name) == 0:
+                raise InputError(f"expected {name} to be above 0, but got 0")
+
+    @property
+    def has_penalties(self) -> bool:
+        """Whether tokens that occurred are less likely, or more."""
+        neutral = (1.0, 0.0, 0.0)
+        return neutral != (self.repetition_penalty, self.frequency_penalty, self.presence_penalty)
 
 
 def _check(

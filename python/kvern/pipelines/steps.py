@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from kvern.driver import Buffer
-from kvern.engine import Model
 from kvern.errors import ExecutionError
 from kvern.pipelines.generation import Generation
+from kvern.pipelines.loading import LoadedModel
 from kvern.pipelines.request import TokenLogprobs
+from kvern.pipelines.sampling import FrequencyData
 
 __all__ = ["Statistics", "StepRunner", "StepTotals", "token_logprobs"]
 
@@ -49,12 +50,12 @@ class Statistics:
 class StepRunner:
     """Runs a model and its sampler on batches of requests."""
 
-    def __init__(self, model: Model, sampler: Model, manager: Any) -> None:
-        """Takes models of the inputs that `kvern.models.build_graph` and `token_sampler` give them."""
-        self._model = model
-        self._sampler = sampler
+    def __init__(self, loaded: LoadedModel, manager: Any) -> None:
+        """Takes a model of the inputs that `kvern.models.build_graph` gives it."""
+        self._samplers = loaded.samplers
+        self._model = loaded.model
         self._manager = manager
-        self._weight_bytes = model.fixed_bytes
+        self._weight_bytes = loaded.model.fixed_bytes
         params = manager.params
         self._token_bytes = params.bytes_per_block // params.page_size
         self.statistics = Statistics()
@@ -100,7 +101,8 @@ class StepRunner:
     def _choose(self, batch: Sequence[Generation], logits: Buffer, ends: list[int]) -> list[int]:
         """The next token of each request, were all its tokens computed."""
         params = [request.params for request in batch]
-        chosen = self._sampler.execute(
+        has_penalties = any(each.has_penalties for each in params)
+        chosen = self._samplers(has_penalties).execute(
             logits,
             np.array([each.temperature for each in params], np.float32),
             np.array([each.top_k for each in params], np.int64),
@@ -108,11 +110,24 @@ class StepRunner:
             np.array([each.min_p for each in params], np.float32),
             np.array([request.seed for request in batch], np.uint64),
             np.array(ends, np.uint64),
+            *(_penalties(batch) if has_penalties else ()),
         )
         tokens: list[int] = chosen[0].to_numpy().tolist()
         if min(tokens) < 0:
             raise ExecutionError("expected logits that are finite, but the model gave others")
         return tokens
+
+
+def _penalties(batch: Sequence[Generation]) -> list[np.ndarray[Any, Any]]:
+    """What a sampler with penalties takes besides."""
+    counted = [
+        [*request.prompt, *request.tokens] if request.params.has_penalties else []
+        for request in batch
+    ]
+    counts = FrequencyData.of(counted)
+    names = ("frequency_penalty", "presence_penalty", "repetition_penalty")
+    rows = [np.array([getattr(r.params, name) for r in batch], np.float32) for name in names]
+    return [counts.data, counts.offsets, *rows]
 
 
 def token_logprobs(logits: np.ndarray[Any, Any], token: int, count: int) -> TokenLogprobs:

@@ -103,7 +103,7 @@ class TextGeneration:
             max_seq_len=self._admission.max_length,
             window=self._loaded.config.cache_window,
         )
-        self._runner = StepRunner(self._loaded.model, self._loaded.sampler, self._manager)
+        self._runner = StepRunner(self._loaded, self._manager)
         self._scheduler = Scheduler(
             self._manager,
             InsufficientBlocksError,
@@ -164,6 +164,8 @@ class TextGeneration:
         tokens = self._admission.tokens(prompt)
         limit = self._admission.new_tokens(tokens, params)
         with self._lock:
+            # Compiles it, if it is the first request of its kind.
+            self._loaded.samplers(params.has_penalties)
             request_id, self._next_id = self._next_id, self._next_id + 1
             request = Generation(
                 request_id,

@@ -82,6 +82,19 @@ def test_seeds(generator: TextGeneration):
     assert found.tokens == again.tokens
 
 
+def test_penalties(generator: TextGeneration):
+    plain = generator.generate("Hello", greedy(40))
+    never = greedy(40, presence_penalty=100.0)
+    results = generator.generate(["Hello", "Hello"], [never, greedy(40)])
+    # Among others that have penalties, one without is as it was.
+    assert results[1].tokens == plain.tokens
+    assert len(set(results[0].tokens)) == 40 and len(set(plain.tokens)) < 40
+    prompt = generator.tokenizer.encode("Hello")
+    assert not set(prompt) & set(results[0].tokens)
+    again = generator.generate("Hello", greedy(40, repetition_penalty=1e9))
+    assert len(set(again.tokens)) == 40
+
+
 def test_stream_equals_result(generator: TextGeneration):
     expected = generator.generate("Hello", greedy())
     assert "".join(generator.stream("Hello", greedy())) == expected.text
@@ -213,6 +226,8 @@ def test_a_step_that_fails_leaves_nothing(
         ("a", {"top_p": 0.0}, "expected top_p to be above 0"),
         ("a", {"top_p": 1.5}, "expected top_p to be from 0.0 to 1.0, but got 1.5"),
         ("a", {"min_p": 2.0}, "expected min_p"),
+        ("a", {"repetition_penalty": 0.0}, "expected repetition_penalty to be above 0, but got 0"),
+        ("a", {"frequency_penalty": 1e9}, "expected frequency_penalty to be from -100"),
         ("a", {"top_k": -1}, "expected top_k to be at least 0, but got -1"),
         ("a", {"top_k": 1.5}, "expected top_k to be a number, but got 1.5"),
         ("a", {"seed": 2**64}, "expected seed"),
