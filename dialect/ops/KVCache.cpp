@@ -319,9 +319,16 @@ LogicalResult PagedAttentionOp::inferReturnTypes(
                        adaptor.getSoftcap()))) {
     return failure();
   }
+  int64_t valueDim = adaptor.getValueDim();
   // paged_attention_c2
-  if (cache.getLatent()) {
-    return error("expected a cache of keys and values, but got a latent one");
+  if (cache.getLatent() ? valueDim <= 0 || valueDim > cache.getHeadDim()
+                        : valueDim != 0) {
+    return error(cache.getLatent()
+                     ? "expected value_dim from 1 to the head_dim of the "
+                       "latent cache, but got "
+                     : "expected value_dim 0, since the cache has values, but "
+                       "got ",
+                 valueDim);
   }
   auto type = cast<kvern::TensorType>(adaptor.getQ().getType());
   // paged_attention_c1
@@ -334,11 +341,59 @@ LogicalResult PagedAttentionOp::inferReturnTypes(
     return error("expected q of element type f32, bf16 or f16, as caches have "
                  "them, but got f64");
   }
-  if (failed(checkSinks(error, adaptor.getSinks(), type.getShape()[1]))) {
+  ArrayRef<DimAttr> q = type.getShape();
+  if (failed(checkSinks(error, adaptor.getSinks(), q[1]))) {
     return failure();
   }
-  results.push_back(type);
-  return success();
+  DimAttr size =
+      valueDim ? DimAttr::getStatic(type.getContext(), valueDim) : q[2];
+  return addResult(error, type, {q[0], q[1], size}, results);
+}
+
+LogicalResult LatentAttentionOp::inferReturnTypes(
+    MLIRContext *, std::optional<Location> location, Adaptor adaptor,
+    SmallVectorImpl<Type> &results) {
+  InferError error(location, getOperationName());
+  auto cache = cast<PagedCacheType>(adaptor.getCache().getType());
+  if (failed(checkBatch(error, adaptor.getOperands(), cache,
+                        adaptor.getOffsets(), adaptor.getLayer())) ||
+      failed(checkMask(error, adaptor.getMaskVariant(), adaptor.getWindow(),
+                       APFloat(0.0)))) {
+    return failure();
+  }
+  // latent_attention_c1
+  if (!cache.getLatent()) {
+    return error("expected a latent cache, but got one of keys and values");
+  }
+  auto type = cast<kvern::TensorType>(adaptor.getQ().getType());
+  ArrayRef<DimAttr> q = type.getShape(), weight = getShape(adaptor.getKvB());
+  std::optional<int64_t> heads, size, latent;
+  if (q.size() == 3) {
+    heads = q[1].getStaticValue();
+    size = q[2].getStaticValue();
+  }
+  if (weight.size() == 2) {
+    latent = weight[1].getStaticValue();
+  }
+  int64_t rope = cache.getHeadDim() - latent.value_or(0);
+  // latent_attention_c2
+  if (!heads || *heads <= 0 || !size || rope < 0 || *size <= rope) {
+    return error("expected q of shape [tokens, heads, nope + rope], rope being "
+                 "the head_dim of the cache (",
+                 cache.getHeadDim(), ") without the columns of kv_b, but got ",
+                 toString(q), " and kv_b of shape ", toString(weight));
+  }
+  int64_t valueDim = adaptor.getValueDim();
+  int64_t rows = *heads * (*size - rope + valueDim);
+  // latent_attention_c3
+  if (!latent || *latent <= 0 || valueDim <= 0 || !weight[0].isStatic(rows)) {
+    return error("expected kv_b of shape [", rows,
+                 ", latent], heads * (nope + value_dim) rows, but got ",
+                 toString(weight));
+  }
+  return addResult(
+      error, type,
+      {q[0], q[1], DimAttr::getStatic(type.getContext(), valueDim)}, results);
 }
 
 LogicalResult KVCopyPagesOp::verify() {

@@ -178,7 +178,8 @@ def Kvern_PagedAttentionOp
   let description = [{
     q and the result are [tokens, heads of queries, head_dim]. The keys of
     sequence b are its tokens in the cache, those of this step among them: they
-    have been stored before.
+    have been stored before. With a latent cache values are the first
+    `value_dim` elements of the keys, and rows of the result have as many.
 
   }] # Kvern_PagedBatch # Kvern_AttentionFormula # [{
     Pages that no query of a sequence sees are not read: those to the left of a
@@ -188,7 +189,7 @@ def Kvern_PagedAttentionOp
 
   }] # Kvern_PagedConstraints # [{
     - paged_attention_c1: q is [tokens, a multiple of the heads, head_dim]
-    - paged_attention_c2: the cache is not latent
+    - paged_attention_c2: `value_dim` is from 1 to head_dim with a latent cache, else 0
     - attention_c6, attention_c7, attention_c8, attention_c9 of `kvern.attention`
     - paged_attention_c3: the combination is one of those in docs/kv-cache.md
 
@@ -201,10 +202,52 @@ def Kvern_PagedAttentionOp
       Optional<Kvern_FloatTensor>:$sinks, F64Attr:$scale,
       DefaultValuedStrAttr<StrAttr, "causal">:$mask_variant,
       DefaultValuedAttr<I64Attr, "0">:$window,
-      DefaultValuedAttr<F64Attr, "0.0">:$softcap);
+      DefaultValuedAttr<F64Attr, "0.0">:$softcap,
+      DefaultValuedAttr<I64Attr, "0">:$value_dim);
   let results = (outs Kvern_AnyTensor:$result);
   let assemblyFormat = [{
     $q `,` $offsets `,` $cache `,` $layer (`sinks` $sinks^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+}
+
+def Kvern_LatentAttentionOp
+    : Kvern_KVCacheOp<"latent_attention", [InferTypeOpAdaptor]> {
+  let summary = "Multi-head latent attention";
+  let description = [{
+    DeepSeek-AI, "DeepSeek-V2", 2024. A row of the latent cache is c, `latent`
+    elements, and r, the rotated key that all heads share. q is [tokens, heads,
+    nope + rope], `kv_b` [heads * (nope + value_dim), latent], for each head
+    the rows U that make its keys of c and then those W that make its values:
+    head h attends with q to keys (U c, r) and values W c. The result is [tokens,
+    heads, value_dim].
+
+    It is computed in the absorbed form, for prompts too: queries `q U` of
+    `latent` elements attend to c and r as they are stored, and W is applied to
+    what they gather. So it is decomposed to products of each head and
+    `kvern.paged_attention`; no key and no value of a head is ever made.
+
+  }] # Kvern_PagedBatch # [{
+    Constraints:
+
+  }] # Kvern_PagedConstraints # [{
+    - latent_attention_c1: the cache is latent
+    - latent_attention_c2: q is [tokens, heads, nope + rope], with nope above 0
+    - latent_attention_c3: `kv_b` is [heads * (nope + value_dim), latent]
+    - attention_c6, attention_c7 of `kvern.attention`
+
+    ```mlir
+    %0 = kvern.latent_attention %q, %kv_b, %offsets, %cache, %layer {value_dim = 128 : i64, scale = 7.216880e-02 : f64} : (!kvern.tensor<[t, 16, 192], f32, cpu:0>, !kvern.tensor<[4096, 512], f32, cpu:0>, !kvern.tensor<[b + 1], ui32, cpu:0>, !kvern.paged_cache<[b], layers = 30, page_size = 128, heads = 1, head_dim = 576, latent, f32, cpu:0>, !kvern.tensor<[], ui32, cpu:0>) -> !kvern.tensor<[t, 16, 128], f32, cpu:0>
+    ```
+  }];
+  let arguments = (ins Kvern_FloatTensor:$q, Kvern_FloatTensor:$kv_b,
+      Kvern_IndexTensor:$offsets, Kvern_CacheArg<[MemRead]>:$cache,
+      Kvern_IndexTensor:$layer, I64Attr:$value_dim, F64Attr:$scale,
+      DefaultValuedStrAttr<StrAttr, "causal">:$mask_variant,
+      DefaultValuedAttr<I64Attr, "0">:$window);
+  let results = (outs Kvern_AnyTensor:$result);
+  let assemblyFormat = [{
+    $q `,` $kv_b `,` $offsets `,` $cache `,` $layer attr-dict `:`
     functional-type(operands, results)
   }];
 }

@@ -35,7 +35,8 @@ AttentionBuilder::AttentionBuilder(LoopAttentionOp op, OpBuilder &builder,
       op(op), blocking(target), variant(*parseMaskVariant(op.getMaskVariant())),
       heads(sizeFromEnd(op.getQ(), 2)),
       group(heads / sizeFromEnd(op.getK(), 2)),
-      depth(sizeFromEnd(op.getQ(), 1)), valueDepth(sizeFromEnd(op.getV(), 1)) {}
+      depth(sizeFromEnd(op.getQ(), 1)),
+      valueDepth(sizeFromEnd(op.getInit(), 1)) {}
 
 //===----------------------------------------------------------------------===//
 // Sequences

@@ -42,6 +42,17 @@ def DecomposeAttention : Pass<"kvern-decompose-attention", "::mlir::func::FuncOp
   let dependentDialects = ["::kvern::KvernDialect"];
 }
 
+def DecomposeLatentAttention
+    : Pass<"kvern-decompose-latent-attention", "::mlir::func::FuncOp"> {
+  let summary = "Replaces latent attention by its absorbed form";
+  let description = [{
+    `kvern.latent_attention` becomes products of each head with its part of
+    `kv_b`, around `kvern.paged_attention` on the rows as they are stored.
+    Example: test/Transforms/decompose-latent-attention.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect"];
+}
+
 def PackQuantized : Pass<"kvern-pack-quantized", "::mlir::func::FuncOp"> {
   let summary = "Bring quantized weights to the order in which products read them";
   let description = [{

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 from kvern import models
-from kvern.graph import ops
 from models.gguf_files import gguf_tensors, write_gguf
 from models.stepping import Runner, compile_checkpoints
 from models.tiny import MODELS, expected_logits, reference, save
@@ -19,9 +18,6 @@ pytestmark = pytest.mark.skipif(
     any(importlib.util.find_spec(name) is None for name in ("transformers", "gguf")),
     reason="needs transformers and gguf",
 )
-
-if not hasattr(ops, "latent_attention"):
-    MODELS = {name: model for name, model in MODELS.items() if name != "deepseek_v2"}
 
 # Of the largest logit of a text. Measured: 8e-7. bfloat16, of numbers with 8 bits, against the same weights in float64:
 # 0.024, and 0.0035 in the mean square; PyTorch's own bfloat16 has 0.015 and 0.003.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvern.dtype import DType
-from kvern.errors import DTypeError
+from kvern.errors import DTypeError, GraphError, UnsupportedError
 from kvern.graph._convert import to_buffer, to_float, to_int, to_tensor
 from kvern.graph._source import located
 from kvern.graph._staging import stage, stage_tensor
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "kv_copy_pages",
     "kv_store",
+    "latent_attention",
     "paged_attention",
     "paged_cache",
     "qkv_project_store",
@@ -201,6 +202,7 @@ def paged_attention(
     local_window_size: int = -1,
     sinks: TensorValueLike | None = None,
     softcap: float = 0.0,
+    value_dim: int = 0,
 ) -> TensorValue:
     """Returns the attention of new tokens to all of their sequence in the cache; see `attention`.
 
@@ -210,16 +212,17 @@ def paged_attention(
     Args:
         q: A float tensor `[tokens, query heads, head_dim]`; the heads are a multiple of those of the cache.
         input_row_offsets: uint32 `[sequences + 1]`.
-        cache: The cache, of keys and values.
+        cache: The cache.
         layer_idx: A scalar: the layer.
         scale: Factor of the scores; None for `1 / sqrt(head_dim)`.
         mask_variant: Which keys a query sees.
         local_window_size: The window of the variants that have one, else -1.
         sinks: `[query heads]`; one more score in the denominator of each head.
         softcap: Scores s become `softcap * tanh(s / softcap)`; 0 for scores as they are.
+        value_dim: With a latent cache, how many of the first elements of a row are its value; else 0.
 
     Returns:
-        `[tokens, query heads, head_dim]`, of the type of q.
+        `[tokens, query heads, head_dim]`, or `value_dim` in place of it, of the type of q.
 
     Raises:
         TypeError: An argument is of another kind.
@@ -236,6 +239,70 @@ def paged_attention(
         mask_variant=to_variant(name, mask_variant),
         window=to_window(name, local_window_size),
         softcap=to_float(name, "softcap", softcap),
+        value_dim=to_int(name, "value_dim", value_dim),
+    )
+
+
+def latent_attention(
+    q: TensorValueLike,
+    input_row_offsets: TensorValueLike,
+    cache: PagedCacheValue,
+    layer_idx: TensorValueLike,
+    kv_b: TensorValueLike,
+    *,
+    value_dim: int,
+    scale: float | None = None,
+    mask_variant: str = "causal",
+    local_window_size: int = -1,
+    mode: str = "auto",
+) -> TensorValue:
+    """Returns multi-head latent attention (DeepSeek-AI, "DeepSeek-V2", 2024) over a latent cache.
+
+    A row of the cache is `latent` elements c and then the rotated key r that all heads share. Head h attends to the
+    keys `(U c, r)` and the values `W c`, U and W being its rows of `kv_b`. It is computed in the absorbed form: `q U`
+    attends to the rows as they are stored, and W is applied to the result. So it costs
+    `2 tokens heads keys (2 latent + rope)` operations, and memory for no key or value of a head.
+
+    Args:
+        q: A float tensor `[tokens, heads, nope + rope]`, its last `rope` elements rotated.
+        input_row_offsets: uint32 `[sequences + 1]`.
+        cache: A latent cache of `head_dim = latent + rope`.
+        layer_idx: A scalar: the layer.
+        kv_b: `[heads * (nope + value_dim), latent]`: for each head the rows of U, then of W.
+        value_dim: Elements of a value.
+        scale: Factor of the scores; None for `1 / sqrt(nope + rope)`.
+        mask_variant: Which keys a query sees.
+        local_window_size: The window of the variants that have one, else -1.
+        mode: "auto" or "absorbed", which are the same.
+
+    Returns:
+        `[tokens, heads, value_dim]`, of the type of q.
+
+    Raises:
+        TypeError: An argument is of another kind.
+        ValueError: The shapes or devices do not fit the cache, or there is no such variant, window or mode.
+        NotImplementedError: `mode` is "prefill": keys and values of heads are never made.
+    """
+    name = "latent_attention"
+    if mode == "prefill":
+        raise located(
+            UnsupportedError,
+            name,
+            'expected mode "auto" or "absorbed", which serve prompts too, but got "prefill": no kernel makes the keys '
+            "and values of heads",
+        )
+    if mode not in ("auto", "absorbed"):
+        raise located(GraphError, name, f'expected mode "auto" or "absorbed", but got {mode!r}')
+    query = to_tensor(name, q)
+    return stage_tensor(
+        name,
+        query,
+        to_tensor(name, kv_b),
+        *_batch(name, cache, layer_idx, input_row_offsets),
+        value_dim=to_int(name, "value_dim", value_dim),
+        scale=to_scale(name, scale, query),
+        mask_variant=to_variant(name, mask_variant),
+        window=to_window(name, local_window_size),
     )
 
 
