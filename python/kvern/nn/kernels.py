@@ -148,16 +148,28 @@ def fused_qkv_ragged_matmul(
     name = "fused_qkv_ragged_matmul"
     hidden = _tensor(name, "input", input, 2, None)
     layer, offsets = _batch(name, layer_idx, input_row_offsets)
-    q = ops.qkv_project_store(
-        hidden,
-        offsets,
-        _tensor(name, "wqkv", wqkv, 2, None),
-        kv_collection.as_value(),
-        layer,
-        heads=n_heads,
-        bias=None if bias is None else _tensor(name, "bias", bias, 1, None),
-    )
+    weight = _tensor(name, "wqkv", wqkv, 2, None)
+    qkv = ops.matmul(hidden, weight.T)
+    if bias is not None:
+        qkv = qkv + _tensor(name, "bias", bias, 1, None)
+    q, k, v = _heads_of(name, kv_params, qkv, n_heads)
+    ops.kv_store(kv_collection.as_value(), layer, offsets, k, v)
     return ops.reshape(q, [hidden.shape[0], n_heads * kv_params.head_dim])
+
+
+def _heads_of(
+    name: str, kv_params: KVCacheParams, qkv: TensorValue, n_heads: int
+) -> tuple[TensorValue, TensorValue, TensorValue]:
+    """Splits `[T, (n_heads + 2 * kv_heads) * head_dim]` into queries, keys and values, `[T, heads, head_dim]`."""
+    heads, size = kv_params.n_kv_heads_per_device, kv_params.head_dim
+    width = (n_heads + 2 * heads) * size
+    if kv_params.is_mla or qkv.shape[1] != width:
+        raise ShapeError(
+            f"{name}: expected {n_heads} + 2 * {heads} heads of {size} elements of keys and values, but got "
+            f"{qkv!r} for {type(kv_params).__name__}"
+        )
+    qkv = ops.reshape(qkv, [qkv.shape[0], n_heads + 2 * heads, size])
+    return qkv[:, :n_heads], qkv[:, n_heads : n_heads + heads], qkv[:, n_heads + heads :]
 
 
 def kv_matmul_ragged_paged(
@@ -256,19 +268,18 @@ def rope_split_store_ragged(
     name = "rope_split_store_ragged"
     packed = _tensor(name, "qkv", qkv, 2, None)
     layer, offsets = _batch(name, layer_idx, input_row_offsets)
-    heads, size = kv_params.n_kv_heads_per_device, kv_params.head_dim
-    packed = ops.reshape(packed, [packed.shape[0], n_heads + 2 * heads, size])
+    q, k, v = _heads_of(name, kv_params, packed, n_heads)
     q = ops.rope_store(
-        packed[:, :n_heads],
-        packed[:, n_heads : n_heads + heads],
-        packed[:, n_heads + heads :],
+        q,
+        k,
+        v,
         offsets,
         _tensor(name, "freqs_cis", freqs_cis, 2, None),
         kv_collection.as_value(),
         layer,
         interleaved=interleaved,
     )
-    return ops.reshape(q, [packed.shape[0], n_heads * size])
+    return ops.reshape(q, [packed.shape[0], n_heads * kv_params.head_dim])
 
 
 def rope_ragged(
