@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 from kvern import models
+from kvern.dtype import DType
+from kvern.nn.kv_cache import KVCacheQuantizationConfig
 from models.stepping import Runner, compile_checkpoints
 
 pytestmark = [
@@ -92,6 +94,23 @@ def test_blocks_are_not_expanded(
     state = checkpoint.state_dict()
     stored = sum(np.prod(value.shape) * value.dtype.size_in_bytes for value in state.values())
     assert stored <= checkpoint.path.stat().st_size
+
+
+# Of the largest logit, with weights in blocks. Measured: 5.3e-3, 1.8e-2, 3.8e-2.
+CACHES = {DType.bfloat16: 1e-2, DType.int8: 4e-2, DType.float8_e4m3fn: 8e-2}
+
+
+@pytest.mark.parametrize("dtype", CACHES, ids=lambda dtype: dtype.name)
+def test_caches_of_fewer_bits(
+    checkpoint: models.Checkpoint, prompt_logits: dict[str, list[np.ndarray]], dtype: DType
+) -> None:
+    scales = None if dtype is DType.bfloat16 else KVCacheQuantizationConfig()
+    wanted = {"smollm2": (checkpoint, None)}
+    runner = compile_checkpoints(wanted, cache_dtype=dtype, kvcache_quant_config=scales)["smollm2"]
+    contexts = runner.start([np.array(case["prompt"]) for case in EXPECTED.values()])
+    for rows, want in zip(runner.step(contexts), prompt_logits["float32"], strict=True):
+        assert np.abs(rows[-1] - want).max() <= CACHES[dtype] * np.abs(want).max()
+        assert rows[-1].argmax() == want.argmax()
 
 
 LOADS = """
