@@ -35,7 +35,9 @@ def test_import_is_fast():
     assert min(probe("import kvern, kvern.engine")["seconds"] for _ in range(3)) < 0.5
 
 
-@pytest.mark.parametrize("module", ["dtype", "errors", "driver", "engine", "graph", "nn"])
+@pytest.mark.parametrize(
+    "module", ["dtype", "errors", "driver", "engine", "graph", "nn", "pipelines", "cli"]
+)
 def test_import_loads_no_mlir(module: str):
     found = probe(f"import kvern, kvern.{module}")
     assert found["libraries"] == [] and found["modules"] == []

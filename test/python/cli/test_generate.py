@@ -47,8 +47,14 @@ def test_as_a_user(folder: str):
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("\n") and len(done.stdout) > 1
     assert "tokens/s" in done.stderr and "GB/s" in done.stderr and "prompt" in done.stderr
-    again = call("generate", folder, "-", "--max-tokens", "5", "--no-stats", input="Hello")
-    assert (again.stdout, again.stderr) == (done.stdout, "")
+    # The second start builds nothing: MLIR is not loaded.
+    code = (
+        "import sys; from kvern.cli.group import run; code = run(sys.argv[1:]);"
+        "sys.exit(code or any(name.startswith('kvern._mlir') for name in sys.modules))"
+    )
+    options = ("--max-tokens", "5", "--threads", "1", "--no-stats")
+    again = call("generate", folder, "-", *options, code=code, input="Hello")
+    assert (again.returncode, again.stdout, again.stderr) == (0, done.stdout, "")
 
 
 def test_json(capsys: pytest.CaptureFixture[str], folder: str):
