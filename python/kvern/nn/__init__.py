@@ -29,12 +29,14 @@ from kvern.nn.norm import LayerNorm, RMSNorm
 from kvern.nn.ragged_attention import RaggedAttention
 from kvern.nn.rotary_embedding import DynamicRotaryEmbedding, LinearScalingParams, RotaryEmbedding
 from kvern.nn.rotary_scaling import (
-    DeepseekYarnRopeScalingParams,
-    DeepseekYarnRotaryEmbedding,
     Llama3RopeScalingParams,
     Llama3RotaryEmbedding,
     LongRoPERotaryEmbedding,
     LongRoPEScalingParams,
+)
+from kvern.nn.rotary_yarn import (
+    DeepseekYarnRopeScalingParams,
+    DeepseekYarnRotaryEmbedding,
     YarnRotaryEmbedding,
     YarnScalingParams,
 )

@@ -10,8 +10,8 @@ from kvern.dtype import DType
 from kvern.errors import InputError, ShapeError
 from kvern.graph import DeviceRef, TensorValue, ops
 from kvern.graph.quantization import QuantizationEncoding
+from kvern.nn._ragged import token_positions
 from kvern.nn.attention import MHAMaskVariant
-from kvern.nn.kernels import token_positions
 from kvern.nn.kv_cache import KVCacheParams, PagedCacheValues
 from kvern.nn.linear import Linear
 from kvern.nn.norm import RMSNorm

@@ -8,14 +8,17 @@ row of each sequence, and T. `layer_idx` is a uint32 scalar. Each function check
 from __future__ import annotations
 
 from kvern.dtype import DType
-from kvern.errors import DTypeError, InputError, ShapeError, UnsupportedError
-from kvern.graph import BufferValue, DimLike, TensorValue, TensorValueLike, ops
+from kvern.errors import InputError, ShapeError
+from kvern.graph import BufferValue, TensorValue, TensorValueLike, ops
+from kvern.nn._ragged import check_batch, check_tensor, mask_of, token_positions
+from kvern.nn._sampling_kernels import apply_penalties_to_logits, update_frequency_data
 from kvern.nn.attention import AttentionMaskVariant, MHAMaskVariant
 from kvern.nn.kv_cache import KVCacheParams, PagedCacheValues
 
 __all__ = [
     "AttentionMaskVariant",
     "MHAMaskVariant",
+    "apply_penalties_to_logits",
     "flash_attention",
     "flash_attention_ragged",
     "fused_qkv_ragged_matmul",
@@ -26,97 +29,8 @@ __all__ = [
     "rope_ragged",
     "rope_split_store_ragged",
     "token_positions",
+    "update_frequency_data",
 ]
-
-_MASKS = {
-    MHAMaskVariant.CAUSAL_MASK: "causal",
-    MHAMaskVariant.NULL_MASK: "null",
-    MHAMaskVariant.CHUNKED_CAUSAL_MASK: "chunked_causal",
-    MHAMaskVariant.SLIDING_WINDOW_CAUSAL_MASK: "sliding_window_causal",
-    MHAMaskVariant.SLIDING_WINDOW_NONCAUSAL_MASK: "sliding_window_noncausal",
-}
-
-
-def mask_of(
-    name: str, variant: MHAMaskVariant | AttentionMaskVariant | str, window: int
-) -> tuple[str, int]:
-    """Returns the mask as `ops.paged_attention` takes it.
-
-    Args:
-        name: Who asks, for errors.
-        variant: The variant.
-        window: Its tokens; -1 for a variant without a window.
-
-    Raises:
-        ValueError: There is no such variant, or the window is missing or surplus.
-        NotImplementedError: It is the mask of a tensor.
-    """
-    if variant in list(MHAMaskVariant):
-        mask = _MASKS[MHAMaskVariant(variant)]
-    elif variant in list(AttentionMaskVariant):
-        mask = AttentionMaskVariant(variant).value
-    else:
-        raise InputError(f"{name}: expected a MHAMaskVariant as mask_variant, but got {variant!r}")
-    if mask == AttentionMaskVariant.TENSOR_MASK.value:
-        raise UnsupportedError(
-            f"{name} does not support a mask that is a tensor; available are {', '.join(_MASKS.values())}"
-        )
-    if mask in ("causal", "null"):
-        if window != -1:
-            raise InputError(f"{name}: expected no window with the mask {mask!r}, but got {window}")
-    elif window < 1:
-        given = "none" if window == -1 else window
-        raise InputError(
-            f"{name}: expected a window of at least 1 token with the mask {mask!r}, but got {given}"
-        )
-    return mask, window
-
-
-def _tensor(
-    name: str, what: str, value: TensorValueLike, rank: int, dtype: DType | None
-) -> TensorValue:
-    """The value, of a rank, and of an element type: None for any float."""
-    tensor = TensorValue(value)
-    if tensor.rank != rank:
-        raise ShapeError(f"{name}: expected {what} of rank {rank}, but got {tensor!r}")
-    fits = tensor.dtype.is_float() if dtype is None else tensor.dtype is dtype
-    if not fits:
-        wanted = "a float type" if dtype is None else dtype.name
-        raise DTypeError(f"{name}: expected {what} of {wanted}, but got {tensor.dtype.name}")
-    return tensor
-
-
-def _batch(
-    name: str, layer_idx: TensorValueLike, input_row_offsets: TensorValueLike
-) -> tuple[TensorValue, TensorValue]:
-    layer = _tensor(name, "layer_idx", layer_idx, 0, DType.uint32)
-    return layer, _tensor(name, "input_row_offsets", input_row_offsets, 1, DType.uint32)
-
-
-def token_positions(
-    tokens: DimLike, cache_lengths: TensorValueLike, input_row_offsets: TensorValueLike
-) -> TensorValue:
-    """Returns the position of each new token in its sequence: int64 `[T]`.
-
-    Args:
-        tokens: T.
-        cache_lengths: uint32 `[B]`: tokens of each sequence in the cache.
-        input_row_offsets: uint32 `[B + 1]`.
-
-    Raises:
-        TypeError: An element type is another one.
-        ValueError: A rank is another one.
-    """
-    name = "token_positions"
-    lengths = _tensor(name, "cache_lengths", cache_lengths, 1, DType.uint32).cast(DType.int64)
-    offsets = _tensor(name, "input_row_offsets", input_row_offsets, 1, DType.uint32)
-    rows = ops.range(0, tokens, out_dim=tokens, dtype=DType.int64, device=offsets.device)
-    offsets = offsets.cast(DType.int64)
-    ends = ops.rebind(offsets[1:], lengths.shape)
-    starts = ops.rebind(offsets[:-1], lengths.shape)
-    is_behind = ops.greater_equal(ops.unsqueeze(rows, 1), ops.unsqueeze(ends, 0))
-    sequence = ops.squeeze(ops.sum(is_behind.cast(DType.int64), axis=1), 1)
-    return rows + ops.gather(lengths - starts, sequence, axis=0)
 
 
 def fused_qkv_ragged_matmul(
@@ -146,12 +60,12 @@ def fused_qkv_ragged_matmul(
         ValueError: A shape is another one.
     """
     name = "fused_qkv_ragged_matmul"
-    hidden = _tensor(name, "input", input, 2, None)
-    layer, offsets = _batch(name, layer_idx, input_row_offsets)
-    weight = _tensor(name, "wqkv", wqkv, 2, None)
+    hidden = check_tensor(name, "input", input, 2, None)
+    layer, offsets = check_batch(name, layer_idx, input_row_offsets)
+    weight = check_tensor(name, "wqkv", wqkv, 2, None)
     qkv = ops.matmul(hidden, weight.T)
     if bias is not None:
-        qkv = qkv + _tensor(name, "bias", bias, 1, None)
+        qkv = qkv + check_tensor(name, "bias", bias, 1, None)
     q, k, v = _heads_of(name, kv_params, qkv, n_heads)
     ops.kv_store(kv_collection.as_value(), layer, offsets, k, v)
     return ops.reshape(q, [hidden.shape[0], n_heads * kv_params.head_dim])
@@ -195,9 +109,9 @@ def kv_matmul_ragged_paged(
         ValueError: A shape is another one.
     """
     name = "kv_matmul_ragged_paged"
-    hidden = _tensor(name, "input", input, 2, None)
-    layer, offsets = _batch(name, layer_idx, input_row_offsets)
-    both = ops.matmul(hidden, _tensor(name, "weight", weight, 2, None).T)
+    hidden = check_tensor(name, "input", input, 2, None)
+    layer, offsets = check_batch(name, layer_idx, input_row_offsets)
+    both = ops.matmul(hidden, check_tensor(name, "weight", weight, 2, None).T)
     heads = kv_params.n_kv_heads_per_device
     shape = [hidden.shape[0], 2 * heads, kv_params.head_dim]
     both = ops.reshape(both, shape)
@@ -232,9 +146,9 @@ def kv_cache_store_paged(
             "no v for a latent cache" if kv_params.is_mla else "v for a cache of keys and values"
         )
         raise InputError(f"{name}: expected {wanted}, but got {v!r}")
-    layer, offsets = _batch(name, layer_idx, input_row_offsets)
-    values = None if v is None else _tensor(name, "v", v, 3, None)
-    keys = _tensor(name, "k", k, 3, None)
+    layer, offsets = check_batch(name, layer_idx, input_row_offsets)
+    values = None if v is None else check_tensor(name, "v", v, 3, None)
+    keys = check_tensor(name, "k", k, 3, None)
     ops.kv_store(kv_collection.as_value(), layer, offsets, keys, values)
 
 
@@ -266,15 +180,15 @@ def rope_split_store_ragged(
         ValueError: A shape is another one.
     """
     name = "rope_split_store_ragged"
-    packed = _tensor(name, "qkv", qkv, 2, None)
-    layer, offsets = _batch(name, layer_idx, input_row_offsets)
+    packed = check_tensor(name, "qkv", qkv, 2, None)
+    layer, offsets = check_batch(name, layer_idx, input_row_offsets)
     q, k, v = _heads_of(name, kv_params, packed, n_heads)
     q = ops.rope_store(
         q,
         k,
         v,
         offsets,
-        _tensor(name, "freqs_cis", freqs_cis, 2, None),
+        check_tensor(name, "freqs_cis", freqs_cis, 2, None),
         kv_collection.as_value(),
         layer,
         interleaved=interleaved,
@@ -304,9 +218,9 @@ def rope_ragged(
         ValueError: A shape is another one.
     """
     name = "rope_ragged"
-    x = _tensor(name, "input", input, 3, None)
+    x = check_tensor(name, "input", input, 3, None)
     positions = token_positions(x.shape[0], start_pos, input_row_offsets)
-    table = _tensor(name, "freqs_cis", freqs_cis, 2, None)
+    table = check_tensor(name, "freqs_cis", freqs_cis, 2, None)
     return ops.rope(x, table, positions, interleaved=interleaved)
 
 
@@ -342,10 +256,10 @@ def flash_attention_ragged(
         ValueError: A shape is another one, or the window is missing or surplus.
     """
     name = "flash_attention_ragged"
-    q = _tensor(name, "input", input, 3, None)
+    q = check_tensor(name, "input", input, 3, None)
     if kv_params.is_mla:
         raise InputError(f"{name}: expected a cache of keys and values, but got {kv_params!r}")
-    layer, offsets = _batch(name, layer_idx, input_row_offsets)
+    layer, offsets = check_batch(name, layer_idx, input_row_offsets)
     mask, window = mask_of(name, mask_variant, local_window_size)
     return ops.paged_attention(
         q,
@@ -357,7 +271,7 @@ def flash_attention_ragged(
         local_window_size=window,
         sinks=None
         if sink_weights is None
-        else _tensor(name, "sink_weights", sink_weights, 1, None),
+        else check_tensor(name, "sink_weights", sink_weights, 1, None),
         softcap=logits_soft_cap,
     )
 
@@ -387,7 +301,7 @@ def flash_attention(
     name = "flash_attention"
     mask, window = mask_of(name, mask_variant, local_window_size)
     queries, keys, values = (
-        _tensor(name, what, x, 4, None) for what, x in (("q", q), ("k", k), ("v", v))
+        check_tensor(name, what, x, 4, None) for what, x in (("q", q), ("k", k), ("v", v))
     )
     return ops.attention(
         queries, keys, values, scale=scale, mask_variant=mask, local_window_size=window
@@ -415,5 +329,5 @@ def kv_cache_copy_pages(
     name = "kv_cache_copy_pages"
     pages = (("source_pages", source_pages), ("destination_pages", destination_pages))
     ops.kv_copy_pages(
-        source, destination, *(_tensor(name, what, x, 1, DType.uint32) for what, x in pages)
+        source, destination, *(check_tensor(name, what, x, 1, DType.uint32) for what, x in pages)
     )

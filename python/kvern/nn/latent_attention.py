@@ -11,7 +11,7 @@ from kvern.dtype import DType
 from kvern.errors import InputError, ShapeError, UnsupportedError
 from kvern.graph import DeviceRef, TensorValue, ops
 from kvern.nn._placement import Unsharded, only_device, refuse_quantization
-from kvern.nn.kernels import token_positions
+from kvern.nn._ragged import token_positions
 from kvern.nn.kv_cache import KVCacheParams, PagedCacheValues
 from kvern.nn.layer import Module
 from kvern.nn.linear import Linear

@@ -10,8 +10,8 @@ from kvern.dtype import DType
 from kvern.errors import InputError, ShapeError, UnsupportedError
 from kvern.graph import DeviceRef, TensorValue, TensorValueLike, Weight, ops
 from kvern.nn._placement import Unsharded, only_device
+from kvern.nn._ragged import mask_of
 from kvern.nn.attention import MHAMaskVariant
-from kvern.nn.kernels import mask_of
 from kvern.nn.kv_cache import KVCacheParams, PagedCacheValues
 from kvern.nn.layer import Module
 from kvern.nn.linear import Linear
