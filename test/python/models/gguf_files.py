@@ -67,6 +67,7 @@ def write_gguf(
     types: Mapping[str, str] | None = None,
     tensors: Mapping[str, np.ndarray] | None = None,
     metadata: Mapping[str, Any] | None = None,
+    blocks: Mapping[str, tuple[np.ndarray, str]] | None = None,
 ) -> Path:
     """Writes a model.
 
@@ -76,6 +77,7 @@ def write_gguf(
         types: Formats by the ends of names; float32 for others.
         tensors: The tensors; those of the model by default.
         metadata: Keys that replace those of the model; None leaves one out.
+        blocks: Tensors that are blocks already, uint8, with their format.
     """
     import gguf
 
@@ -109,7 +111,10 @@ def write_gguf(
             writer.add_uint32(key, value)
     for name, array in (gguf_tensors(model) if tensors is None else tensors).items():
         wanted = next((t for end, t in (types or {}).items() if name.endswith(end)), "F32")
-        if wanted == "F32":
+        if name in (blocks or {}):
+            data, kind_of_blocks = (blocks or {})[name]
+            writer.add_tensor(name, data, raw_dtype=gguf.GGMLQuantizationType[kind_of_blocks])
+        elif wanted == "F32":
             writer.add_tensor(name, np.ascontiguousarray(array))
         else:
             number = gguf.GGMLQuantizationType[wanted]

@@ -107,3 +107,32 @@ def test_chunks(runners: dict[str, Runner], name: str) -> None:
         for i, start, count, got in zip(active, before, counts, found, strict=True):
             check(got, expected[i][start : start + count], FLOAT32)
     runner.stop(contexts)
+
+
+def test_blocks_of_several_formats(tmp_path: Path) -> None:
+    """Each weight runs in its own; the table is one of a format that products do not read."""
+    import torch
+    import transformers
+
+    torch.manual_seed(0)
+    sizes = {"vocab_size": 33, "hidden_size": 256, "intermediate_size": 96, "head_dim": 32}
+    heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 1}
+    config = transformers.LlamaConfig(**sizes, **heads, max_position_embeddings=32)
+    model = transformers.AutoModelForCausalLM.from_config(config)
+    table = np.random.default_rng(0).integers(0, 256, (33, 210), dtype=np.uint8)
+    table[:, 208:] = np.array([1e-3], np.float16).view(np.uint8)
+    types = {"attn_q.weight": "Q4_0", "attn_v.weight": "Q8_0", "ffn_up.weight": "Q4_1"}
+    path = write_gguf(
+        tmp_path / "a.gguf",
+        model,
+        {**types, "output.weight": "Q8_0"},
+        blocks={"token_embd.weight": (table, "Q6_K")},
+    )
+    checkpoint = models.open_checkpoint(path)
+    assert set(checkpoint.config.encodings.values()) == {"Q4_0", "Q4_1", "Q6_K", "Q8_0"}
+    runners = compile_checkpoints(
+        {"blocks": (checkpoint, None), "numbers": (checkpoint, "float32")}
+    )
+    tokens = np.arange(20)
+    got, expected = (runner.step(runner.start([tokens]))[0] for runner in runners.values())
+    check(got, expected, FLOAT32)
