@@ -171,8 +171,8 @@ class AttentionWithRope(CachedAttention):
 class GGUFQAttentionWithRope(AttentionWithRope):
     """Attention with rotary positions whose projections have the weights of a GGUF file, in blocks.
 
-    Each of `q_proj`, `k_proj`, `v_proj` and `o_proj` may have an encoding of its own: load them with
-    `override_quantization_encoding=True`.
+    Each of `q_proj`, `k_proj`, `v_proj` and `o_proj` may have an encoding of its own: before a graph is built, set
+    `quantization_encoding` and `shape` of its weight in `raw_state_dict()`.
     """
 
     def __init__(

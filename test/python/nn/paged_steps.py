@@ -63,6 +63,8 @@ def run_steps(
         steps: New tokens of each sequence.
     """
     rng = np.random.default_rng(3)
+    config, groups = params.kvcache_quant_config, params.scales_shape_per_block
+    scales = [Buffer.zeros([PAGES, *groups], config.scale_dtype)] if config and groups else []
     blocks = Buffer.zeros([PAGES, *params.shape_per_block], params.dtype)
     table = rng.permutation(PAGES).reshape(len(steps[0]), -1).astype(np.uint32)
     lengths = np.zeros(len(steps[0]), np.uint32)
@@ -72,6 +74,8 @@ def run_steps(
         inputs = feed([np.arange(a, a + n) for a, n in zip(lengths, counts, strict=True)])
         longest = np.array([lengths.max() + max(counts)], np.uint32)
         most = np.array([max(counts)], np.uint32)
-        outputs.append(run(model, [*inputs, offsets, blocks, lengths, table, most, longest]))
+        outputs.append(
+            run(model, [*inputs, offsets, blocks, lengths, table, most, longest, *scales])
+        )
         lengths = lengths + np.array(counts, np.uint32)
     return outputs

@@ -16,6 +16,7 @@ from kvern import nn
 from kvern.dtype import DType
 from kvern.graph import DeviceRef, Module, ops
 from kvern.graph.quantization import QuantizationEncoding
+from kvern.nn.kv_cache import KVCacheQuantizationConfig
 from nn.layer_cases import random_weights
 from nn.paged_steps import STEPS, build, cache_params, run_steps
 
@@ -23,6 +24,8 @@ CPU = DeviceRef.CPU()
 HEADS, KV_HEADS, SIZE, HIDDEN = 4, 2, 8, 32
 functional = torch.nn.functional
 Mask = nn.MHAMaskVariant
+SCALES = KVCacheQuantizationConfig(DType.float32, SIZE)
+PLAIN = (cache_params(), DType.float32, 2e-5)
 COMMON: dict[str, Any] = {
     "num_attention_heads": HEADS,
     "num_key_value_heads": KV_HEADS,
@@ -33,14 +36,19 @@ COMMON: dict[str, Any] = {
 
 def with_rope(interleaved: bool = False, width: int = SIZE, **options: Any) -> nn.AttentionWithRope:
     rope = nn.RotaryEmbedding(HEADS * width, HEADS, 100.0, 32, interleaved=interleaved)
-    return nn.AttentionWithRope(rope=rope, **COMMON, **options)
+    return nn.AttentionWithRope(rope=rope, **(COMMON | options))
 
 
 def gguf(encoding: QuantizationEncoding) -> nn.GGUFQAttentionWithRope:
     rope = nn.RotaryEmbedding(HIDDEN, HEADS, 100.0, 32)
-    return nn.GGUFQAttentionWithRope(
+    layer = nn.GGUFQAttentionWithRope(
         rope=rope, dtype=DType.uint8, quantization_encoding=encoding, **COMMON
     )
+    # One projection has an encoding of its own.
+    weight, other = layer.raw_state_dict()["k_proj.weight"], QuantizationEncoding.Q4_1
+    weight.quantization_encoding = other
+    weight.shape = [KV_HEADS * SIZE, HIDDEN // other.elements_per_block * other.block_size]
+    return layer
 
 
 LAYERS: dict[str, Callable[[], nn.AttentionWithRope | nn.RaggedAttention]] = {
@@ -64,9 +72,17 @@ LAYERS: dict[str, Callable[[], nn.AttentionWithRope | nn.RaggedAttention]] = {
     "Q8_0": lambda: gguf(QuantizationEncoding.Q8_0),
     "Q4_0": lambda: gguf(QuantizationEncoding.Q4_0),
 }
+# What the other cases are not: caches and weights of other types, and the error, relative to the largest number.
+CACHES = {
+    "int8": (cache_params(dtype=DType.int8, kvcache_quant_config=SCALES), DType.float32, 2e-2)
+}
+CACHES["bf16"] = (cache_params(dtype=DType.bfloat16), DType.bfloat16, 4e-2)
+for label, (params, dtype, _) in CACHES.items():
+    LAYERS[label] = lambda p=params, d=dtype: with_rope(kv_params=p, dtype=d)
 BLOCKS = {
     QuantizationEncoding.Q8_0: GGMLQuantizationType.Q8_0,
     QuantizationEncoding.Q4_0: GGMLQuantizationType.Q4_0,
+    QuantizationEncoding.Q4_1: GGMLQuantizationType.Q4_1,
 }
 
 
@@ -100,8 +116,9 @@ def compiled() -> tuple[dict[str, Any], dict[str, Any]]:
             table = [layer.rope.freqs_cis] if isinstance(layer, nn.AttentionWithRope) else []
             return layer(index, x, cache, *table, offsets)
 
-        x = cpu_tensor(DType.float32, ["total_seq_len", HIDDEN])
-        build(name, module, cache_params(), [x], body)
+        params, dtype, _ = CACHES.get(name, PLAIN)
+        x = cpu_tensor(dtype, ["total_seq_len", HIDDEN])
+        build(name, module, params, [x], body)
     return session().load_all(module, weights_registry=registry), numbers
 
 
@@ -163,21 +180,24 @@ def test_chunks_and_single_tokens(name: str) -> None:
     models, numbers = compiled()
     layer = LAYERS[name]()
     lengths = np.sum(STEPS, 0)
+    params, dtype, bound = CACHES.get(name, PLAIN)
     rng = np.random.default_rng(1)
-    sequences = [rng.uniform(-1, 1, (n, HIDDEN)).astype(np.float32) for n in lengths]
+    sequences = [rng.uniform(-1, 1, (n, HIDDEN)).astype(dtype.to_ml_dtypes()) for n in lengths]
     wanted = [
-        reference(layer, numbers[name], torch.from_numpy(x).double()).numpy() for x in sequences
+        reference(layer, numbers[name], torch.from_numpy(x.astype(np.float64))).numpy()
+        for x in sequences
     ]
 
     def feed(positions: list[np.ndarray]) -> list[np.ndarray]:
         return [np.concatenate([x[p] for x, p in zip(sequences, positions, strict=True)])]
 
-    outputs = run_steps(models[name], cache_params(), feed)
+    outputs = run_steps(models[name], params, feed)
     done = np.zeros(3, int)
     for (got,), counts in zip(outputs, STEPS, strict=True):
         expected = [y[a : a + n] for y, a, n in zip(wanted, done, counts, strict=True)]
+        largest = np.abs(np.concatenate(wanted)).max()
         np.testing.assert_allclose(
-            got, np.concatenate(expected), rtol=0, atol=2e-5 * np.abs(np.concatenate(wanted)).max()
+            got.astype(np.float64), np.concatenate(expected), rtol=0, atol=bound * largest
         )
         done = done + counts
 
