@@ -159,7 +159,8 @@ def Kvern_CountTokensOp : Kvern_ComputeOp<"count_tokens", "Contraction"> {
     `data` and `offsets` are those of `kvern.apply_penalties`, tokens [rows]. In
     each row, the count of the first entry of the row's token goes up by 1; when
     there is none, the first free entry, of a token below 0, becomes (token, 1).
-    When there is none either, or the token is below 0, nothing changes.
+    When there is none either, or the token is below 0 or does not fit in `i32`,
+    nothing changes.
 
     Constraints:
   }] # Kvern_SameDevice # [{
@@ -210,7 +211,7 @@ def Kvern_LoopSampleTokensOp
     - loop_sample_tokens_c2: there is one result, or a second for log-probabilities
 
     ```mlir
-    %6 = kvern.loop.sample_tokens ins(%0, %1, %2, %3, %4, %4, %4) outs(%5) : (tensor<?x512xf32>, tensor<?xf32>, tensor<?xi64>, tensor<?xf32>, tensor<?xf32>, tensor<?xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
+    %5 = kvern.loop.sample_tokens ins(%0, %1, %2, %1, %1, %3, %3) outs(%4) : (tensor<?x512xf32>, tensor<?xf32>, tensor<?xi64>, tensor<?xf32>, tensor<?xf32>, tensor<?xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
     ```
   }];
   let arguments = (ins Kvern_SamplingOperand:$logits,

@@ -134,7 +134,9 @@ void CountsEmitter::countTokens(LoopCountTokensOp op) {
     Value known = b.less(places[0], entries);
     Value place = arith::SelectOp::create(b, known, places[0], places[1]);
     Value isPlace = b.less(place, entries);
-    Value isToken = b.less(b.index(-1), token);
+    // Data holds 31 bits of a token.
+    Value isToken = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, token,
+                                          b.index(int64_t{1} << 31));
     b.when(arith::AndIOp::create(b, isPlace, isToken), [&] {
       Value before = load(result, {place, one});
       Value count = arith::SelectOp::create(b, known, before, noCount);

@@ -180,7 +180,7 @@ def count_tokens(
     """Returns counts of tokens with one more token a row.
 
     The count of a token's first entry goes up by 1. Without an entry, the first free one of the row, that of a token
-    below 0, becomes that of the token; when none is free, or the token is below 0, nothing changes.
+    below 0, becomes that of the token; when none is free, or the token is below 0 or above 2^31 - 1, nothing changes.
 
     Args:
         frequency_data: `[entries, 2]`, int32: a token and its count.
