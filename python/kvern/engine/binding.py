@@ -70,6 +70,8 @@ class WeightBinder:
         arrays = dict(registry or {})
         cores = _cores_of(arrays)
         if packed_weights is not None:
+            # Originals go as soon as they are read.
+            del arrays
             path = os.fspath(packed_weights)
             return _bind_with_file(compiled, cores, path, strict, threads, progress)
         identities = {name: _identity(array) for name, array in arrays.items()}
