@@ -8,12 +8,14 @@ from typing import Any
 import click
 
 from kvern.cli.run import input_options, prepare
+from kvern.cli.targets import Kind, kind_of
+from kvern.errors import InputError
 
 __all__ = ["command"]
 
 
 @click.command("bench")
-@click.argument("target")
+@click.argument("target", default="smollm2")
 @input_options
 @click.option(
     "--runs",
@@ -24,11 +26,47 @@ __all__ = ["command"]
 )
 @click.option("--html", "page", type=click.Path(dir_okay=False), help="Write the table as a page.")
 @click.option("--trace", type=click.Path(dir_okay=False), help="Write a trace for ui.perfetto.dev.")
-def command(target: str, runs: int, page: str | None, trace: str | None, **options: Any) -> None:
-    """Time TARGET kernel by kernel: an executable, or a graph (.mlir, or FILE.py:NAME).
+@click.option(
+    "--dtype",
+    type=click.Choice(["stored", "float32", "bfloat16"]),
+    help="Of a checkpoint.",
+    default="stored",
+)
+@click.option(
+    "--prompt",
+    type=click.IntRange(min=1),
+    default=512,
+    show_default=True,
+    help="Tokens of a prompt.",
+)
+@click.option(
+    "--batch",
+    type=click.IntRange(min=1),
+    multiple=True,
+    help="Sequences at a time: 1 and 8 by default.",
+)
+def command(
+    target: str,
+    runs: int,
+    page: str | None,
+    trace: str | None,
+    dtype: str,
+    prompt: int,
+    batch: tuple[int, ...],
+    **options: Any,
+) -> None:
+    """Time TARGET against what this machine can do.
 
-    Each kernel's rate is shown with its share of the machine's measured limit.
+    A graph (.mlir, or FILE.py:NAME) or an executable is timed kernel by kernel. Of a checkpoint, prompts and steps of
+    decoding are timed.
     """
+    if kind_of(target) is Kind.CHECKPOINT:
+        if page or trace or options["files"] or options["sizes"]:
+            raise InputError(
+                "expected --html, --trace, --input and --size with a graph or an executable, "
+                f"but {target} is a checkpoint"
+            )
+        return _time_text(target, dtype, prompt, batch or (1, 8), runs, options["threads"])
     model, inputs = prepare(target, **options)
     report = model.report(*inputs, runs=runs)
     click.echo(str(report))
@@ -36,3 +74,26 @@ def command(target: str, runs: int, page: str | None, trace: str | None, **optio
         report.to_html(page)
     if trace is not None:
         report.save_trace(trace)
+
+
+def _time_text(
+    target: str, dtype: str, prompt: int, batches: tuple[int, ...], runs: int, threads: int | None
+) -> None:
+    from kvern.cli.bench_text import measure
+    from kvern.cli.checkpoints import dtype_of
+    from kvern.cli.loading import LoadingProgress
+    from kvern.pipelines.loading import load_model
+
+    with LoadingProgress() as progress:
+        loaded = load_model(target, dtype=dtype_of(dtype), num_threads=threads, progress=progress)
+    longest = loaded.config.max_seq_len
+    if prompt + runs + 8 > longest:
+        raise InputError(
+            f"expected --prompt and --runs within the {longest} tokens of the model, but got {prompt} and {runs}"
+        )
+    click.echo(f"{target}, {dtype}, {loaded.model.num_threads} thread(s)")
+    for batch in batches:
+        reading, decoding = measure(loaded, batch, prompt, runs)
+        if batch == batches[0]:
+            click.echo(f"prompt of {prompt:5}  {reading}")
+        click.echo(f"decode, batch {batch:2} {decoding}")

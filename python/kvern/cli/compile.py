@@ -26,7 +26,9 @@ __all__ = ["command"]
     default="",
     help="Features to add or leave out, as LLVM names them: +avx512f,-fma.",
 )
-@click.option("--dtype", default=None, help="Of a checkpoint: stored, float32 or bfloat16.")
+@click.option(
+    "--dtype", type=click.Choice(["stored", "float32", "bfloat16"]), help="Of a checkpoint."
+)
 def command(target: str, output: str, cpu: str, features: str, dtype: str | None) -> None:
     """Compile TARGET to an executable, which holds no weights.
 

@@ -23,7 +23,7 @@ _COMMANDS = {
     "inspect": "Show what is in a checkpoint, a graph or an executable.",
     "compile": "Compile a graph or a checkpoint to an executable.",
     "run": "Run an executable or a graph.",
-    "bench": "Time an executable or a graph, kernel by kernel.",
+    "bench": "Time an executable or a graph, kernel by kernel, or a language model.",
 }
 # What was asked for cannot be done; what was asked for failed.
 _REFUSED, _FAILED = 2, 1
