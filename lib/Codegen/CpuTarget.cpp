@@ -79,6 +79,10 @@ kvern::CpuTarget kvern::CpuTarget::get(StringRef triple, StringRef cpu,
     has.insert(change);
   }
 
+  for (StringRef name : has.keys()) {
+    target.available.push_back(name.str());
+  }
+
   if (hasAvx512(has)) {
     target.vectorBits = 512;
     target.vectorRegisters = 32;

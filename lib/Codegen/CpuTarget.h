@@ -6,6 +6,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace kvern {
 
@@ -17,6 +18,9 @@ struct CpuTarget {
   std::string cpu = "x86-64";
   /// LLVM's spelling, e.g. "+avx2,+fma".
   std::string features;
+  /// What the code may use: features of the CPU, and those added, less those
+  /// taken away.
+  std::vector<std::string> available;
   /// Width of a vector register.
   int64_t vectorBits = 128;
   /// Architectural vector registers.

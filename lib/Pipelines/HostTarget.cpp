@@ -29,11 +29,11 @@ CpuTarget kvern::resolveTarget(llvm::StringRef cpu, llvm::StringRef features) {
   if (cpu != "host") {
     return CpuTarget::get(triple, cpu, features);
   }
+  // What the name stands for may be switched off on this machine.
   std::string all;
   for (const auto &[name, enabled] : llvm::sys::getHostCPUFeatures()) {
-    if (enabled) {
-      all += (all.empty() ? "+" : ",+") + name.str();
-    }
+    all += (all.empty() ? "" : ",") + std::string(enabled ? "+" : "-") +
+           name.str();
   }
   if (!features.empty()) {
     all += (all.empty() ? "" : ",") + features.str();

@@ -135,6 +135,15 @@ std::vector<std::string> detect() {
   return found;
 }
 
+std::vector<std::string> listKnown() {
+  std::vector<std::string> names;
+  for (const Feature &feature : kFeatures) {
+    names.push_back(feature.name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 std::string readBrand() {
   unsigned regs[12] = {};
   for (unsigned i = 0; i < 3; ++i) {
@@ -151,6 +160,7 @@ std::string readBrand() {
 #else
 
 std::vector<std::string> detect() { return {}; }
+std::vector<std::string> listKnown() { return {}; }
 std::string readBrand() { return ""; }
 
 #endif
@@ -159,6 +169,11 @@ std::string readBrand() { return ""; }
 
 const std::vector<std::string> &hostCpuFeatures() {
   static const std::vector<std::string> features = detect();
+  return features;
+}
+
+const std::vector<std::string> &knownCpuFeatures() {
+  static const std::vector<std::string> features = listKnown();
   return features;
 }
 

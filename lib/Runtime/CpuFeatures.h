@@ -13,6 +13,9 @@ namespace kvern::runtime {
 /// system saves the registers it needs. A compiler should require no others.
 const std::vector<std::string> &hostCpuFeatures();
 
+/// All names that `hostCpuFeatures` may have, those of other processors too.
+const std::vector<std::string> &knownCpuFeatures();
+
 /// What this processor calls itself: "AMD EPYC 9654 96-Core Processor".
 std::string hostCpuBrand();
 

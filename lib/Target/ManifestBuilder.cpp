@@ -235,10 +235,8 @@ llvm::Expected<ManifestContents> kvern::buildManifest(ModuleOp module,
   manifest.triple = target.triple;
   manifest.cpu = target.cpu;
   // Of what the code may use, what the loader can ask a CPU for.
-  SmallVector<StringRef> features;
-  StringRef(target.features).split(features, ',', -1, /*KeepEmpty=*/false);
-  for (const std::string &known : runtime::hostCpuFeatures()) {
-    if (llvm::is_contained(features, "+" + known)) {
+  for (const std::string &known : runtime::knownCpuFeatures()) {
+    if (llvm::is_contained(target.available, known)) {
       manifest.cpuFeatures.push_back(known);
     }
   }
