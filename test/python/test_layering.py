@@ -49,15 +49,26 @@ C_API_ONLY = {"python/bindings"}
 # Subpackage of kvern: what it may import, besides itself.
 PYTHON = {
     "errors": set(),
+    "interrupts": set(),
     "dtype": {"errors"},
     "tools": {"errors"},
     "driver": {"dtype", "errors", "_runtime"},
-    "graph": {"dtype", "errors", "driver", "_mlir"},
+    "graph": {"dtype", "errors", "interrupts", "driver", "_mlir"},
     "engine": {"dtype", "errors", "driver", "graph", "_runtime"},
     "nn": {"dtype", "errors", "driver", "graph", "engine"},
     "kv_cache": {"dtype", "errors", "driver", "graph", "engine", "nn"},
     "models": {"dtype", "errors", "driver", "graph", "engine", "nn", "kv_cache"},
-    "pipelines": {"dtype", "errors", "driver", "graph", "engine", "nn", "kv_cache", "models"},
+    "pipelines": {
+        "dtype",
+        "errors",
+        "interrupts",
+        "driver",
+        "graph",
+        "engine",
+        "nn",
+        "kv_cache",
+        "models",
+    },
     "cli": {
         "dtype",
         "errors",

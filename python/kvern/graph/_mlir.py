@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kvern.dtype import DType
+from kvern.interrupts import uninterrupted
 
 __all__ = ["Bindings", "bindings"]
 
@@ -46,7 +47,9 @@ def bindings() -> Bindings:
     if _bindings is None:
         with _lock:
             if _bindings is None:
-                _bindings = _load()
+                # Native modules that Ctrl-C stops as they are made end the process.
+                with uninterrupted():
+                    _bindings = _load()
     return _bindings
 
 

@@ -13,10 +13,10 @@ from kvern.dtype import DType
 from kvern.engine.report import machine_limits
 from kvern.errors import InputError
 from kvern.graph import DeviceRef
+from kvern.interrupts import uninterrupted
 from kvern.kv_cache import InsufficientBlocksError, PagedKVCacheManager
 from kvern.pipelines.admission import Prompt, admission
 from kvern.pipelines.generation import Generation
-from kvern.pipelines.interrupts import uninterrupted
 from kvern.pipelines.loading import LoadedModel, Progress, load_model
 from kvern.pipelines.request import GenerationResult, SamplingParams
 from kvern.pipelines.scheduler import Scheduler

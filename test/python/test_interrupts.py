@@ -7,7 +7,7 @@ import signal
 import threading
 
 import pytest
-from kvern.pipelines.interrupts import uninterrupted
+from kvern.interrupts import uninterrupted
 
 
 def test_ctrl_c_comes_after_the_block():
