@@ -5,8 +5,9 @@
 // beginning of one order: by falling logit, equal ones by rising number. So
 // none of it sorts. A beginning ends at the largest logit t for which enough
 // lies at or above t:
-//   1. bisect the bits of floats, as integers of their order, for t; one turn
-//      counts the candidates at or above the middle, and adds up their weights
+//   1. bisect the bits of floats, as integers of their order, for t, after
+//      steps down from the largest that double; one turn counts the candidates
+//      at or above the middle, and adds up their weights
 //   2. when few candidates are left above the lower end, keep only those
 //   3. keep what is above t, and of those equal to t as many as are missing
 // Candidates stay in order of their numbers, in which they are drawn: with u
@@ -113,7 +114,11 @@ Value SampleEmitter::keepFirst(const Candidates &all, Value count, Value number,
   // At `low` enough is reached; at `high` it is not, but those numbers are.
   Value lowest = toKey(b.constant(-kInfinity));
   Value highest = integer(toKey(largest), 1);
-  SmallVector<Value> init{lowest, highest, count, b.i64(0), b.constant(0.0)};
+  // The first steps double, from a quarter of the largest weight down; 0
+  // bisects.
+  Value step = arith::DivFOp::create(b, b.constant(2.0), scale);
+  Value zero = b.constant(0.0);
+  SmallVector<Value> init{lowest, highest, count, b.i64(0), zero, step};
   SmallVector<Type> types(ValueRange(init).getTypes());
   auto search = scf::WhileOp::create(
       b, types, init,
@@ -126,7 +131,14 @@ Value SampleEmitter::keepFirst(const Candidates &all, Value count, Value number,
         Value low = state[0], high = state[1], left = state[2];
         Value sum = arith::AddIOp::create(b, low, high);
         Value one = b.i64(1);
-        Value middle = arith::ShRSIOp::create(b, sum, one);
+        Value half = arith::ShRSIOp::create(b, sum, one);
+        Value below = toKey(arith::SubFOp::create(b, largest, state[5]));
+        Value isAbove = b.compare(IntegerIs::sgt, below, low);
+        Value isBelow = b.compare(IntegerIs::slt, below, high);
+        Value isWithin = arith::AndIOp::create(b, isAbove, isBelow);
+        Value isStep = b.compare(FloatIs::OGT, state[5], b.constant(0.0));
+        isStep = arith::AndIOp::create(b, isStep, isWithin);
+        Value middle = b.select(isStep, below, half);
         Value logit = fromKey(middle);
         SamplingBuilder::Measure measure = b.measure(all, left, logit);
         Value found = measure.count, weight = measure.mass;
@@ -145,10 +157,11 @@ Value SampleEmitter::keepFirst(const Candidates &all, Value count, Value number,
                     return {b.keep(all, left, all.logits, logit, ties)};
                   },
                   [&]() -> SmallVector<Value> { return {left}; })[0];
-              return {middle, high, kept, state[3], state[4]};
+              return {middle, high, kept, state[3], state[4], b.constant(0.0)};
             },
             [&]() -> SmallVector<Value> {
-              return {low, middle, left, found, weight};
+              Value twice = b.plus(state[5], state[5]);
+              return {low, middle, left, found, weight, twice};
             });
         scf::YieldOp::create(b, next);
       });
