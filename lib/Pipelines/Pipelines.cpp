@@ -31,6 +31,7 @@ static void addOptimized(OpPassManager &pm, const CpuTarget &target) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addNestedPass<func::FuncOp>(createDecomposeLatentAttention());
+  pm.addNestedPass<func::FuncOp>(createDecomposeProjections());
   pm.addNestedPass<func::FuncOp>(createInsertChecks());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

@@ -46,9 +46,19 @@ def DecomposeLatentAttention
     : Pass<"kvern-decompose-latent-attention", "::mlir::func::FuncOp"> {
   let summary = "Replaces latent attention by its absorbed form";
   let description = [{
-    `kvern.latent_attention` becomes products of each head with its part of
+    `kvern.latent_attention` with `absorbed` becomes products of each head with its part of
     `kv_b`, around `kvern.paged_attention` on the rows as they are stored.
     Example: test/Transforms/decompose-latent-attention.mlir.
+  }];
+  let dependentDialects = ["::kvern::KvernDialect"];
+}
+
+def DecomposeProjections : Pass<"kvern-decompose-projections", "::mlir::func::FuncOp"> {
+  let summary = "Replaces projections that store by a product and a store";
+  let description = [{
+    `kvern.qkv_project_store` becomes one product, whose weight is packed like
+    others, and `kvern.kv_store`. Example:
+    test/Transforms/decompose-projections.mlir.
   }];
   let dependentDialects = ["::kvern::KvernDialect"];
 }

@@ -62,12 +62,15 @@ def fused_qkv_ragged_matmul(
     name = "fused_qkv_ragged_matmul"
     hidden = check_tensor(name, "input", input, 2, None)
     layer, offsets = check_batch(name, layer_idx, input_row_offsets)
-    weight = check_tensor(name, "wqkv", wqkv, 2, None)
-    qkv = ops.matmul(hidden, weight.T)
-    if bias is not None:
-        qkv = qkv + check_tensor(name, "bias", bias, 1, None)
-    q, k, v = _heads_of(name, kv_params, qkv, n_heads)
-    ops.kv_store(kv_collection.as_value(), layer, offsets, k, v)
+    q = ops.qkv_project_store(
+        hidden,
+        offsets,
+        check_tensor(name, "wqkv", wqkv, 2, None),
+        kv_collection.as_value(),
+        layer,
+        heads=n_heads,
+        bias=None if bias is None else check_tensor(name, "bias", bias, 1, None),
+    )
     return ops.reshape(q, [hidden.shape[0], n_heads * kv_params.head_dim])
 
 

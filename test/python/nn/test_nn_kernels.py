@@ -186,8 +186,12 @@ def test_attention_without_a_cache() -> None:
             "f does not support a mask that is a tensor; available are causal",
         ),
         (
-            lambda x, o, i, c: kernels.fused_qkv_ragged_matmul(PARAMS, x, o, x, c, i, HEADS),
+            lambda x, o, i, c: kernels.rope_split_store_ragged(PARAMS, x, o, x, c, i, HEADS),
             r"4 \+ 2 \* 2 heads of 8 elements",
+        ),
+        (
+            lambda x, o, i, c: kernels.fused_qkv_ragged_matmul(PARAMS, x, o, x, c, i, HEADS),
+            r"a weight of shape \[64, columns\], but got",
         ),
         (lambda x, o, i, c: kernels.mask_of("f", "alibi", -1), "MHAMaskVariant.*'alibi'"),
     ],
