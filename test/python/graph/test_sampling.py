@@ -11,10 +11,11 @@ import pytest
 from compiling import cpu_tensor, run, session
 from kvern.dtype import DType
 from kvern.engine import InferenceSession
-from kvern.graph import Graph, ops
+from kvern.graph import DeviceRef, Graph, TensorType, ops
 from kvern.graph._compile import compile_graph_module
 from op_cases.sampling import filtered, parameters, philox, reference
 
+CPU = DeviceRef.CPU()
 KINDS = [DType.float32, DType.float32, DType.int64, *[DType.float32] * 2, *[DType.uint64] * 2]
 
 
@@ -76,3 +77,29 @@ def test_what_is_refused() -> None:
             ops.sample_tokens(logits, seed=0, position=0, stream=-1)
         with pytest.raises(TypeError, match="tensor of i64, but got"):
             ops.sample_tokens(logits, top_k=fits, seed=0, position=0)
+
+
+def test_random_needs_a_seed() -> None:
+    like = TensorType(DType.float32, [4], CPU)
+    with Graph("random", input_types=[cpu_tensor(DType.float32, [4])]) as graph:
+        with pytest.raises(ValueError, match="expected a seed of the graph"):
+            ops.random.uniform(like)
+        with pytest.raises(TypeError, match="expected a seed of"):
+            ops.random.set_seed(graph.inputs[0].tensor)
+        ops.random.set_seed()
+        with pytest.raises(TypeError, match="expected a TensorType of floats"):
+            ops.random.gaussian(TensorType(DType.int32, [4], CPU))
+        with pytest.raises(TypeError, match="expected two numbers as range"):
+            ops.random.uniform(like, range=3)  # pyright: ignore[reportArgumentType]
+
+
+def test_random_is_normal() -> None:
+    with Graph("random", input_types=[ops.random.SeedType]) as graph:
+        ops.random.set_seed(graph.inputs[0].tensor)
+        graph.output(ops.random.normal(TensorType(DType.float32, [100000], CPU)))
+    model = session().load(graph)
+    first, second = (run(model, [np.array(seed, np.uint64)])[0] for seed in (1, 2))
+    for power, moment in ((1, 0.0), (2, 1.0), (3, 0.0), (4, 3.0)):
+        assert abs((first.astype(np.float64) ** power).mean() - moment) < 0.1
+    assert abs(np.corrcoef(first, second)[0, 1]) < 0.02
+    assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < 0.02

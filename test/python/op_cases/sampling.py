@@ -6,7 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from kvern.graph import Dim, ops
+from kvern.dtype import DType
+from kvern.graph import DeviceRef, Dim, TensorType, ops
 
 from op_cases.case import Case
 
@@ -33,6 +34,25 @@ def uniform(seed: Any, position: Any, stream: int = 0, bits: int = 53) -> float:
 def uniforms(seed: Any, position: Any, stream: int) -> Any:
     """The numbers of `ops.random_uniform`."""
     return np.vectorize(lambda s, p: uniform(s, p, stream, 24), otypes=[float])(seed, position)
+
+
+def _random(seed: Any) -> Any:
+    like = TensorType(DType.float32, [3, 4], DeviceRef.CPU())
+    ops.random.set_seed(seed)
+    return (
+        ops.random.uniform(like),
+        ops.random.uniform(like, range=(-2, 5)),
+        ops.random.gaussian(like, mean=1.0, std=3.0),
+        ops.random.normal(TensorType(DType.float64, [0], DeviceRef.CPU())),
+    )
+
+
+def _random_reference(seed: Any) -> Any:
+    """Each draw has its stream; a Gaussian one takes two (Box and Muller, 1958)."""
+    seeds, places = np.full(12, seed), np.arange(12)
+    u = [uniforms(seeds, places, 2**16 + i).reshape(3, 4) for i in range(1, 5)]
+    normal = np.sqrt(-2 * np.log(1 - u[2])) * np.cos(2 * np.pi * u[3])
+    return u[0], u[1] * 7 - 2, normal * 3 + 1, np.zeros(0)
 
 
 def kept_tokens(
@@ -229,6 +249,13 @@ CASES = [
             [np.zeros((0, 3), np.uint64)] * 2,
         ],
         [["n", 3]] * 2,
+    ),
+    Case(
+        "random",
+        "",
+        _random,
+        _random_reference,
+        [[np.array(5, np.uint64)], [np.array(2**64 - 1, np.uint64)]],
     ),
     Case(
         "apply_penalties",

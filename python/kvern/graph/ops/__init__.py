@@ -8,6 +8,7 @@ provably so. Every error is a `kvern.errors.GraphError`, which is a ValueError, 
 
 from __future__ import annotations
 
+from kvern.graph.ops import random
 from kvern.graph.ops.attention import attention, ragged_attention, rope
 from kvern.graph.ops.buffer import buffer_load, buffer_store, buffer_store_slice
 from kvern.graph.ops.constant import constant, range
@@ -180,6 +181,7 @@ __all__ = [
     "qkv_project_store",
     "qmatmul",
     "ragged_attention",
+    "random",
     "random_uniform",
     "range",
     "rebind",
