@@ -94,14 +94,14 @@ def Kvern_KVStoreOp : Kvern_KVCacheOp<"kv_store"> {
     - kv_store_c2: there is a v exactly when the cache is not latent
 
     ```mlir
-    kvern.kv_store %k, %v, %offsets, %cache, %layer : (!kvern.tensor<[t, 3, 64], f32, cpu:0>, !kvern.tensor<[t, 3, 64], f32, cpu:0>, !kvern.tensor<[b + 1], ui32, cpu:0>, !kvern.paged_cache<[b], layers = 30, page_size = 128, heads = 3, head_dim = 64, f32, cpu:0>, !kvern.tensor<[], ui32, cpu:0>) -> ()
+    kvern.kv_store %k values %v, %offsets, %cache, %layer : (!kvern.tensor<[t, 3, 64], f32, cpu:0>, !kvern.tensor<[t, 3, 64], f32, cpu:0>, !kvern.tensor<[b + 1], ui32, cpu:0>, !kvern.paged_cache<[b], layers = 30, page_size = 128, heads = 3, head_dim = 64, f32, cpu:0>, !kvern.tensor<[], ui32, cpu:0>) -> ()
     ```
   }];
   let arguments = (ins Kvern_FloatTensor:$k, Optional<Kvern_FloatTensor>:$v,
       Kvern_IndexTensor:$offsets, Kvern_CacheArg<[MemRead, MemWrite]>:$cache,
       Kvern_IndexTensor:$layer);
   let assemblyFormat = [{
-    $k (`,` $v^)? `,` $offsets `,` $cache `,` $layer attr-dict `:`
+    $k (`values` $v^)? `,` $offsets `,` $cache `,` $layer attr-dict `:`
     functional-type(operands, results)
   }];
   let hasVerifier = 1;
@@ -290,7 +290,7 @@ def Kvern_LoopKVStoreOp
     - loop_kv_store_c2: there are q, `freqs` and the result, or none of them
 
     ```mlir
-    kvern.loop.kv_store ins(%k, %v, %offsets, %lengths, %table, %layer) cache(%blocks) {cache_type = f32} : (tensor<?x3x64xf32>, tensor<?x3x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>, tensor<i32>, memref<?x2x30x128x3x64xf32>) -> ()
+    kvern.loop.kv_store ins(%k, %offsets, %lengths, %table, %layer) values(%v) cache(%blocks) {cache_type = f32} : (tensor<?x3x64xf32>, tensor<?x3x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>, tensor<i32>, memref<?x2x30x128x3x64xf32>) -> ()
     ```
   }];
   let arguments = (ins Kvern_LoopOperand:$k, Optional<Kvern_LoopOperand>:$v,
@@ -301,8 +301,9 @@ def Kvern_LoopKVStoreOp
       Variadic<Kvern_LoopOperand>:$init, TypeAttr:$cache_type,
       UnitAttr:$interleaved);
   let assemblyFormat = [{
-    `ins` `(` $k (`,` $v^)? `,` $offsets `,` $lengths `,` $table `,` $layer `)`
-    (`rope` `(` $q^ `,` $freqs `)`)? `cache` `(` $blocks (`,` $scales^)? `)`
+    `ins` `(` $k `,` $offsets `,` $lengths `,` $table `,` $layer `)`
+    (`values` `(` $v^ `)`)? (`rope` `(` $q^ `,` $freqs `)`)?
+    `cache` `(` $blocks (`,` $scales^)? `)`
     (`outs` `(` $init^ `)`)? attr-dict `:` functional-type(operands, results)
   }];
 }

@@ -1,7 +1,7 @@
 // RUN: kvern-opt %s -verify-diagnostics -split-input-file
 
 func.func @loop_attention_c1(%q: memref<?x8x64xf32>) {
-  // expected-error @+1 {{'kvern.loop.attention' op expected operands of rank 4, but got 'memref<?x8x64xf32>'}}
+  // expected-error @+1 {{'kvern.loop.attention' op expected an operand of rank 4, but got 'memref<?x8x64xf32>'}}
   kvern.loop.attention ins(%q, %q, %q) outs(%q) {scale = 1.0 : f64} : (memref<?x8x64xf32>, memref<?x8x64xf32>, memref<?x8x64xf32>, memref<?x8x64xf32>) -> ()
   return
 }
@@ -27,6 +27,22 @@ func.func @loop_attention_c3(%q: memref<1x?x8x64xf32>) {
 func.func @loop_attention_c4(%q: memref<1x?x8x64xf32>, %n: index) {
   // expected-error @+1 {{'kvern.loop.attention' op expected no sizes or three, but got 1}}
   kvern.loop.attention ins(%q, %q, %q) sizes(%n) outs(%q) {scale = 1.0 : f64} : (memref<1x?x8x64xf32>, memref<1x?x8x64xf32>, memref<1x?x8x64xf32>, index, memref<1x?x8x64xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @loop_attention_c1_paged(%q: memref<?x8x64xf32>, %o: memref<?xi32>, %t: memref<?x?xi32>, %l: memref<i32>) {
+  // expected-error @+1 {{'kvern.loop.attention' op expected an operand of rank 6, but got 'memref<?x8x64xf32>'}}
+  kvern.loop.attention ins(%q, %q, %q) offsets(%o) paged(%o, %t, %l) outs(%q) {scale = 1.0 : f64} : (memref<?x8x64xf32>, memref<?x8x64xf32>, memref<?x8x64xf32>, memref<?xi32>, memref<?xi32>, memref<?x?xi32>, memref<i32>, memref<?x8x64xf32>) -> ()
+  return
+}
+
+// -----
+
+func.func @loop_attention_c4_paged(%q: memref<?x8x64xf32>, %k: memref<?x2x2x4x8x64xf32>, %o: memref<?xi32>, %t: memref<?x?xi32>, %l: memref<i32>) {
+  // expected-error @+1 {{'kvern.loop.attention' op expected three sizes, but got 0}}
+  kvern.loop.attention ins(%q, %k, %k) offsets(%o) paged(%o, %t, %l) outs(%q) {scale = 1.0 : f64} : (memref<?x8x64xf32>, memref<?x2x2x4x8x64xf32>, memref<?x2x2x4x8x64xf32>, memref<?xi32>, memref<?xi32>, memref<?x?xi32>, memref<i32>, memref<?x8x64xf32>) -> ()
   return
 }
 

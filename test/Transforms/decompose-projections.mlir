@@ -16,7 +16,7 @@ func.func @f(%x: !kvern.tensor<[t, 32], f32, cpu:0>, %w: !kvern.tensor<[64, 32],
   // CHECK: %[[X:.*]] = kvern.reshape %[[SUM]] {{.*}} -> !kvern.tensor<[t, 8, 8], f32, cpu:0>
   // CHECK: %[[K:.*]] = kvern.slice %[[X]] {{.*}} -> !kvern.tensor<[t, 2, 8], f32, cpu:0>
   // CHECK: %[[V:.*]] = kvern.slice %[[X]] {{.*}} -> !kvern.tensor<[t, 2, 8], f32, cpu:0>
-  // CHECK: kvern.kv_store %[[K]], %[[V]], %{{.*}}, %[[CACHE]]
+  // CHECK: kvern.kv_store %[[K]] values %[[V]], %{{.*}}, %[[CACHE]]
   // CHECK: kvern.slice %[[X]] {{.*}} -> !kvern.tensor<[t, 4, 8], f32, cpu:0>
   // CHECK-NOT: kvern.qkv_project_store
   %0 = kvern.qkv_project_store %x, %w bias %bias, %offsets, %cache, %layer {query_heads = 4 : i64} : (!kvern.tensor<[t, 32], f32, cpu:0>, !kvern.tensor<[64, 32], f32, cpu:0>, !kvern.tensor<[64], f32, cpu:0>, !kvern.tensor<[b + 1], ui32, cpu:0>, !cache, !kvern.tensor<[], ui32, cpu:0>) -> !heads
