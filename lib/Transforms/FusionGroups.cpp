@@ -20,7 +20,7 @@ bool kvern::isKernelOp(Operation *op) {
   if (isa<BufferLoadOp, BufferStoreOp, BufferStoreSliceOp>(op)) {
     return true;
   }
-  if (isa<PagedCacheOp>(op)) {
+  if (isa<PagedCacheOp, KVCopyPagesOp>(op)) {
     return true;
   }
   std::optional<FusionKind> kind = getKind(op);

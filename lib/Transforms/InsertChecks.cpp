@@ -3,6 +3,7 @@
 
 #include "dialect/Inference.h"
 #include "dialect/ops/Attention.h"
+#include "dialect/ops/KVCache.h"
 #include "dialect/ops/Window.h"
 #include "lib/Support/DimNames.h"
 #include "lib/Transforms/Passes.h"
@@ -42,6 +43,11 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
         auto x = cast<kvern::TensorType>(gather.getX().getType());
         checkIndices(op, gather.getIndices(), x.getShape()[gather.getAxis()],
                      gather.getAxis());
+      } else if (auto copy = dyn_cast<KVCopyPagesOp>(op)) {
+        checkIndices(op, copy.getSourcePages(), countPages(copy.getSource()),
+                     0);
+        checkIndices(op, copy.getDestinationPages(),
+                     countPages(copy.getDestination()), 0);
       } else if (auto rope = dyn_cast<RopeOp>(op)) {
         checkPositions(rope);
       } else if (auto slice = dyn_cast<SliceOp>(op)) {
@@ -61,6 +67,10 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
             op);
       }
     });
+  }
+
+  static DimAttr countPages(Value buffer) {
+    return cast<BufferType>(buffer.getType()).getShape()[0];
   }
 
   /// Lets messages begin with the op that asks for the check, which may be

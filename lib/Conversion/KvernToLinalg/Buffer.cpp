@@ -1,12 +1,15 @@
 //===- Buffer.cpp - Memory changed in place -------------------------------===//
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "dialect/ops/KVCache.h"
+
 #include "lib/Conversion/KvernToLinalg/KvernToLinalg.h"
 #include "lib/Conversion/KvernToLinalg/Slice.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 using namespace mlir;
@@ -15,7 +18,7 @@ using namespace kvern;
 /// Whether an op after `op` changes a buffer. Two buffers may be one memory.
 static bool isStoredAfter(Operation *op) {
   while ((op = op->getNextNode())) {
-    if (isa<BufferStoreOp, BufferStoreSliceOp>(op)) {
+    if (isa<BufferStoreOp, BufferStoreSliceOp, KVCopyPagesOp>(op)) {
       return true;
     }
   }
@@ -128,10 +131,61 @@ struct BufferStoreSliceConversion : OpConversionPattern<BufferStoreSliceOp> {
   }
 };
 
+/// A copy of a view for each page.
+struct KVCopyPagesConversion : OpConversionPattern<KVCopyPagesOp> {
+  using OpConversionPattern::OpConversionPattern;
+
+  static Value getPage(ImplicitLocOpBuilder &b, Value memory, Value pages,
+                       Value at) {
+    Value number = tensor::ExtractOp::create(b, pages, at);
+    Value page = arith::IndexCastUIOp::create(b, b.getIndexType(), number);
+    int64_t rank = cast<MemRefType>(memory.getType()).getRank();
+    SmallVector<OpFoldResult> starts(rank, b.getIndexAttr(0));
+    SmallVector<OpFoldResult> sizes =
+        memref::getMixedSizes(b, b.getLoc(), memory);
+    SmallVector<OpFoldResult> strides(rank, b.getIndexAttr(1));
+    starts[0] = page;
+    sizes[0] = b.getIndexAttr(1);
+    return memref::SubViewOp::create(b, memory, starts, sizes, strides);
+  }
+
+  LogicalResult
+  matchAndRewrite(KVCopyPagesOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    // Other views would be copied element by element, by a runtime of MLIR.
+    auto type = cast<BufferType>(op.getSource().getType());
+    if (!llvm::all_of(type.getShape().drop_front(), [](DimAttr dim) {
+          return dim.getStaticValue().has_value();
+        })) {
+      return op.emitOpError("expected pages of static sizes, but got ") << type;
+    }
+    LoopBuilder loops(rewriter, op);
+    ArrayRef<DimAttr> pages =
+        cast<kvern::TensorType>(op.getSourcePages().getType()).getShape();
+    Value count = loops.index(loops.size(pages[0]));
+    Value zero = loops.index(rewriter.getIndexAttr(0));
+    Value one = loops.index(rewriter.getIndexAttr(1));
+    scf::ForOp::create(
+        rewriter, op.getLoc(), zero, count, one, ValueRange(),
+        [&](OpBuilder &builder, Location location, Value i, ValueRange) {
+          ImplicitLocOpBuilder b(location, builder);
+          Value from =
+              getPage(b, adaptor.getSource(), adaptor.getSourcePages(), i);
+          Value to = getPage(b, adaptor.getDestination(),
+                             adaptor.getDestinationPages(), i);
+          memref::CopyOp::create(b, from, to);
+          scf::YieldOp::create(b);
+        });
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+
 } // namespace
 
 void kvern::populateBufferPatterns(TypeConverter &converter,
                                    RewritePatternSet &patterns) {
   patterns.add<BufferLoadConversion, BufferStoreConversion,
-               BufferStoreSliceConversion>(converter, patterns.getContext());
+               BufferStoreSliceConversion, KVCopyPagesConversion>(
+      converter, patterns.getContext());
 }

@@ -14,6 +14,7 @@ from compiling import cpu_tensor, evaluate, run, session
 from kvern import nn
 from kvern.driver import Buffer
 from kvern.dtype import DType
+from kvern.errors import KvernError
 from kvern.graph import DeviceRef, Graph, Module, TensorValue, ops
 from kvern.nn import kernels
 from nn.paged_steps import STEPS, build, cache_params, run_steps
@@ -134,6 +135,25 @@ def test_keys_and_values_are_projected_and_stored() -> None:
     both = (x.astype(np.float64) @ weight.T.astype(np.float64)).reshape(3, 2, KV_HEADS, SIZE)
     expected[2, :, 1, 1:4] = both.swapaxes(0, 1)
     np.testing.assert_allclose(blocks.to_numpy(), expected, rtol=0, atol=1e-5)
+
+
+def test_pages_are_copied() -> None:
+    cache = PARAMS.get_symbolic_inputs().inputs[0]
+    pages = cpu_tensor(U32, ["copies"])
+    with Graph("copies", input_types=[cache.kv_blocks, pages, pages]) as graph:
+        blocks, sources, targets = graph.inputs
+        memory = blocks.buffer
+        kernels.kv_cache_copy_pages(memory, memory, sources.tensor, targets.tensor)
+        graph.output()
+    model = session().load(graph)
+    before = RNG.uniform(-1, 1, [5, *PARAMS.shape_per_block]).astype(np.float32)
+    blocks = Buffer.from_numpy(before.copy())
+    run(model, [blocks, np.array([2, 2, 1], np.uint32), np.array([0, 4, 3], np.uint32)])
+    np.testing.assert_array_equal(blocks.to_numpy(), before[[2, 1, 2, 1, 2]])
+    run(model, [blocks, np.zeros(0, np.uint32), np.zeros(0, np.uint32)])
+    np.testing.assert_array_equal(blocks.to_numpy(), before[[2, 1, 2, 1, 2]])
+    with pytest.raises(KvernError, match="5"):
+        run(model, [blocks, np.array([1], np.uint32), np.array([5], np.uint32)])
 
 
 def test_attention_without_a_cache() -> None:
