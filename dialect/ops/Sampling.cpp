@@ -4,6 +4,7 @@
 #include "dialect/ops/Sampling.h"
 
 #include "dialect/Inference.h"
+#include "dialect/ops/Attention.h"
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
@@ -212,22 +213,6 @@ LogicalResult CountTokensOp::inferReturnTypes(MLIRContext *,
 //===----------------------------------------------------------------------===//
 // Structured ops
 //===----------------------------------------------------------------------===//
-
-/// Memory that is read and, last, the memory that is written.
-static void
-addLoopEffects(DestinationStyleOpInterface op,
-               SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!isa<MemRefType>(operand.get().getType())) {
-      continue;
-    }
-    auto *effect =
-        op.isDpsInit(&operand)
-            ? static_cast<MemoryEffects::Effect *>(MemoryEffects::Write::get())
-            : MemoryEffects::Read::get();
-    effects.emplace_back(effect, &operand, SideEffects::DefaultResource::get());
-  }
-}
 
 void LoopSampleTokensOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {

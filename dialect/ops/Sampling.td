@@ -4,8 +4,7 @@
 #ifndef KVERN_OPS_SAMPLING_TD
 #define KVERN_OPS_SAMPLING_TD
 
-include "dialect/KvernOpBase.td"
-include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "dialect/ops/LoopOp.td"
 
 def Kvern_F32Tensor : Kvern_TensorOf<"$_elt.isF32()", "f32">;
 def Kvern_I32Tensor : Kvern_TensorOf<"$_elt.isSignlessInteger(32)", "i32">;
@@ -196,8 +195,6 @@ class Kvern_SamplingLoopOp<string mnemonic, list<Trait> traits = []>
   }];
 }
 
-defvar Kvern_SamplingOperand = AnyTypeOf<[AnyRankedTensor, AnyStridedMemRef]>;
-
 def Kvern_LoopSampleTokensOp
     : Kvern_SamplingLoopOp<"sample_tokens", [AttrSizedOperandSegments]> {
   let summary = "A token for each row of logits, on tensors or memrefs";
@@ -214,11 +211,11 @@ def Kvern_LoopSampleTokensOp
     %5 = kvern.loop.sample_tokens ins(%0, %1, %2, %1, %1, %3, %3) outs(%4) : (tensor<?x512xf32>, tensor<?xf32>, tensor<?xi64>, tensor<?xf32>, tensor<?xf32>, tensor<?xi64>, tensor<?xi64>, tensor<?xi64>) -> tensor<?xi64>
     ```
   }];
-  let arguments = (ins Kvern_SamplingOperand:$logits,
-      Kvern_SamplingOperand:$temperature, Kvern_SamplingOperand:$top_k,
-      Kvern_SamplingOperand:$top_p, Kvern_SamplingOperand:$min_p,
-      Kvern_SamplingOperand:$seed, Kvern_SamplingOperand:$position,
-      Optional<Index>:$vocabulary, Variadic<Kvern_SamplingOperand>:$inits,
+  let arguments = (ins Kvern_LoopOperand:$logits,
+      Kvern_LoopOperand:$temperature, Kvern_LoopOperand:$top_k,
+      Kvern_LoopOperand:$top_p, Kvern_LoopOperand:$min_p,
+      Kvern_LoopOperand:$seed, Kvern_LoopOperand:$position,
+      Optional<Index>:$vocabulary, Variadic<Kvern_LoopOperand>:$inits,
       DefaultValuedAttr<I64Attr, "0">:$stream);
   let assemblyFormat = [{
     `ins` `(` $logits `,` $temperature `,` $top_k `,` $top_p `,` $min_p `,`
@@ -242,10 +239,10 @@ def Kvern_LoopFilterLogitsOp
     %5 = kvern.loop.filter_logits ins(%0, %1, %2, %3, %3) outs(%4) : (tensor<?x512xf32>, tensor<?xf32>, tensor<?xi64>, tensor<?xf32>, tensor<?xf32>, tensor<?x512xf32>) -> tensor<?x512xf32>
     ```
   }];
-  let arguments = (ins Kvern_SamplingOperand:$logits,
-      Kvern_SamplingOperand:$temperature, Kvern_SamplingOperand:$top_k,
-      Kvern_SamplingOperand:$top_p, Kvern_SamplingOperand:$min_p,
-      Optional<Index>:$vocabulary, Variadic<Kvern_SamplingOperand>:$inits);
+  let arguments = (ins Kvern_LoopOperand:$logits,
+      Kvern_LoopOperand:$temperature, Kvern_LoopOperand:$top_k,
+      Kvern_LoopOperand:$top_p, Kvern_LoopOperand:$min_p,
+      Optional<Index>:$vocabulary, Variadic<Kvern_LoopOperand>:$inits);
   let assemblyFormat = [{
     `ins` `(` $logits `,` $temperature `,` $top_k `,` $top_p `,` $min_p `)`
     (`sizes` `(` $vocabulary^ `)`)? `outs` `(` $inits `)` attr-dict `:`
@@ -266,11 +263,11 @@ def Kvern_LoopApplyPenaltiesOp : Kvern_SamplingLoopOp<"apply_penalties"> {
     %5 = kvern.loop.apply_penalties ins(%0, %1, %2, %3, %3, %3) outs(%4) : (tensor<?x512xf32>, tensor<?x2xi32>, tensor<?xi32>, tensor<?xf32>, tensor<?xf32>, tensor<?xf32>, tensor<?x512xf32>) -> tensor<?x512xf32>
     ```
   }];
-  let arguments = (ins Kvern_SamplingOperand:$logits,
-      Kvern_SamplingOperand:$data, Kvern_SamplingOperand:$offsets,
-      Kvern_SamplingOperand:$frequency, Kvern_SamplingOperand:$presence,
-      Kvern_SamplingOperand:$repetition,
-      Variadic<Kvern_SamplingOperand>:$inits);
+  let arguments = (ins Kvern_LoopOperand:$logits,
+      Kvern_LoopOperand:$data, Kvern_LoopOperand:$offsets,
+      Kvern_LoopOperand:$frequency, Kvern_LoopOperand:$presence,
+      Kvern_LoopOperand:$repetition,
+      Variadic<Kvern_LoopOperand>:$inits);
   let assemblyFormat = [{
     `ins` `(` $logits `,` $data `,` $offsets `,` $frequency `,` $presence `,`
     $repetition `)` `outs` `(` $inits `)` attr-dict `:`
@@ -291,9 +288,9 @@ def Kvern_LoopCountTokensOp : Kvern_SamplingLoopOp<"count_tokens"> {
     %4 = kvern.loop.count_tokens ins(%0, %1, %2) outs(%3) : (tensor<?x2xi32>, tensor<?xi32>, tensor<?xi64>, tensor<?x2xi32>) -> tensor<?x2xi32>
     ```
   }];
-  let arguments = (ins Kvern_SamplingOperand:$data,
-      Kvern_SamplingOperand:$offsets, Kvern_SamplingOperand:$tokens,
-      Variadic<Kvern_SamplingOperand>:$inits);
+  let arguments = (ins Kvern_LoopOperand:$data,
+      Kvern_LoopOperand:$offsets, Kvern_LoopOperand:$tokens,
+      Variadic<Kvern_LoopOperand>:$inits);
   let assemblyFormat = [{
     `ins` `(` $data `,` $offsets `,` $tokens `)` `outs` `(` $inits `)`
     attr-dict `:` functional-type(operands, results)
