@@ -66,12 +66,12 @@ CacheVerdict kvern::judgeCache(Type elementType, int64_t granularity,
   }
   if (isNarrow) {
     return {CacheSupport::Bounded,
-            "each element within 1/16 of itself, or 1/917504 of the largest of "
+            "each element within 1/16 of itself, or 1/458752 of the largest of "
             "its group"};
   }
   return {CacheSupport::Bounded, elementType.isBF16()
-                                     ? "each element within 2^-9 of itself"
-                                     : "each element within 2^-12 of itself"};
+                                     ? "each element within 2^-8 of itself"
+                                     : "each element within 2^-11 of itself, or 2^-25"};
 }
 
 CacheVerdict kvern::judgeEviction(StringRef maskVariant) {
