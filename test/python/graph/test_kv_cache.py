@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from graph.cache_table import WINDOW, Line, markdown, table
+from graph.paged import CPU, U32, Cache, bundle, offsets_of
 from kvern.dtype import DType
 from kvern.engine import InferenceSession, Model
 from kvern.graph import BufferType, Dim, Graph, TensorType, ops
-from kvern.graph._mlir import bindings
 from op_cases.attention import reference, rotated
-from graph.paged import CPU, U32, Cache, bundle, offsets_of
 
 F32 = DType.float32
 DTYPES = {
@@ -30,35 +30,9 @@ DTYPES = {
     "f8E4M3FN": DType.float8_e4m3fn,
 }
 HEADS = {"MHA": 4, "GQA": 2, "MQA": 1, "MLA": 1}
-GRANULARITY, HEAD_DIM, PAGE, WINDOW = 32, 64, 4, 5
+GRANULARITY, HEAD_DIM, PAGE = 32, 64, 4
 # Sequences around the size of a page; the step has single tokens and parts of prompts.
 LENGTHS, COUNTS = [0, 1, PAGE - 1, PAGE, PAGE + 1, 21], [0, 1, 3, 1, 2, 4]
-
-
-@dataclass(frozen=True)
-class Line:
-    """A line of the table."""
-
-    element: str
-    mask: str
-    heads: str
-    quantized: bool
-    evicts: bool
-    support: str
-    text: str
-
-    @property
-    def window(self) -> int:
-        return WINDOW if "sliding" in self.mask or "chunked" in self.mask else -1
-
-    def __str__(self) -> str:
-        marks = ["quantized"] * self.quantized + ["evicts"] * self.evicts
-        return "-".join([self.element, self.heads, self.mask, *marks])
-
-
-def table() -> list[Line]:
-    mlir = bindings()
-    return [Line(*line) for line in mlir.ext.list_cache_combinations(mlir.context)]
 
 
 TABLE = table()
@@ -317,3 +291,8 @@ def test_eviction_needs_a_window() -> None:
             assert (
                 not line.text.startswith("expected a mask with a window") or line.mask in line.text
             )
+
+
+def test_page_has_the_table() -> None:
+    page = Path(__file__).parents[3] / "docs/kv-cache.md"
+    assert markdown() in page.read_text(), f"docs/kv-cache.md should have\n{markdown()}"
