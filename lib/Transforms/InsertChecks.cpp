@@ -48,6 +48,12 @@ struct InsertChecks : kvern::impl::InsertChecksBase<InsertChecks> {
                      0);
         checkIndices(op, copy.getDestinationPages(),
                      countPages(copy.getDestination()), 0);
+      } else if (auto cache = dyn_cast<PagedCacheOp>(op)) {
+        // Then a number of a page can be bounded by that of the last one.
+        nameCheckedOp(checkAtMost(op, DimAttr::getStatic(op->getContext(), 1),
+                                  countPages(cache.getBlocks()),
+                                  "the cache to have a page"),
+                      op);
       } else if (auto rope = dyn_cast<RopeOp>(op)) {
         checkPositions(rope);
       } else if (auto slice = dyn_cast<SliceOp>(op)) {

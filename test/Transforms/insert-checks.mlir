@@ -72,3 +72,17 @@ func.func @rope(%x: !kvern.tensor<[b, n, 2, 8], f32, cpu:0>, %table: !kvern.tens
   %1 = kvern.rope %x, %table positions %p : (!kvern.tensor<[b, n, 2, 8], f32, cpu:0>, !kvern.tensor<[r, 8], f32, cpu:0>, !kvern.tensor<[b, n], i64, cpu:0>) -> !kvern.tensor<[b, n, 2, 8], f32, cpu:0>
   return %0, %1 : !kvern.tensor<[b, n, 2, 8], f32, cpu:0>, !kvern.tensor<[b, n, 2, 8], f32, cpu:0>
 }
+
+// Pages are bounded by the last one, so there is one; those that are copied are
+// indices.
+
+// CHECK-LABEL: @cache(
+// CHECK:         kvern.check.sizes {at_most, checked_op = "kvern.paged_cache", lhs = #kvern.dim<1>, rhs = #kvern.dim<p>, subject = "the cache to have a page"}
+// CHECK-NEXT:    kvern.paged_cache
+// CHECK-COUNT-2: kvern.check.indices {{.*}} {axis = 0 : i64, checked_op = "kvern.kv_copy_pages", size = #kvern.dim<p>}
+// CHECK-NEXT:    kvern.kv_copy_pages
+func.func @cache(%b: !kvern.buffer<[p, 2, 2, 4, 2, 8], f32, cpu:0>, %n: !kvern.tensor<[b], ui32, cpu:0>, %t: !kvern.tensor<[b, m], ui32, cpu:0>, %most: !kvern.tensor<[1], ui32, cpu:0>) -> !kvern.paged_cache<[b], layers = 2, page_size = 4, heads = 2, head_dim = 8, f32, cpu:0> {
+  %0 = kvern.paged_cache %b, %n, %t, %most, %most : (!kvern.buffer<[p, 2, 2, 4, 2, 8], f32, cpu:0>, !kvern.tensor<[b], ui32, cpu:0>, !kvern.tensor<[b, m], ui32, cpu:0>, !kvern.tensor<[1], ui32, cpu:0>, !kvern.tensor<[1], ui32, cpu:0>) -> !kvern.paged_cache<[b], layers = 2, page_size = 4, heads = 2, head_dim = 8, f32, cpu:0>
+  kvern.kv_copy_pages %b, %b, %n, %n : !kvern.buffer<[p, 2, 2, 4, 2, 8], f32, cpu:0>, !kvern.buffer<[p, 2, 2, 4, 2, 8], f32, cpu:0>, !kvern.tensor<[b], ui32, cpu:0>, !kvern.tensor<[b], ui32, cpu:0>
+  return %0 : !kvern.paged_cache<[b], layers = 2, page_size = 4, heads = 2, head_dim = 8, f32, cpu:0>
+}

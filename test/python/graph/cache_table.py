@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 from kvern.graph._mlir import bindings
 
 WINDOW = 5
@@ -35,6 +37,21 @@ class Line:
 def table() -> list[Line]:
     mlir = bindings()
     return [Line(*line) for line in mlir.ext.list_cache_combinations(mlir.context)]
+
+
+def error_bound(element: str, x: np.ndarray[Any, Any], group: int) -> np.ndarray[Any, Any]:
+    """What the table says of the difference between elements given and stored; one rounding of float32 is added."""
+    size = np.abs(x.astype(np.float64))
+    groups = size.reshape(*size.shape[:-1], x.shape[-1] // group, group).max(-1)
+    largest = np.repeat(groups, group, -1)
+    bounds = {
+        "f32": 0 * size,
+        "bf16": size * 2**-8,
+        "f16": np.maximum(size * 2**-11, 2**-25),
+        "i8": largest / 254 * (1 + 2**-20),
+        "f8E4M3FN": np.maximum(size / 16, largest / 458752) * (1 + 2**-20),
+    }
+    return bounds[element]
 
 
 def markdown() -> str:

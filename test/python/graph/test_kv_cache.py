@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from graph.cache_table import WINDOW, Line, markdown, table
+from graph.cache_table import WINDOW, Line, error_bound, markdown, table
 from graph.paged import CPU, U32, Cache, bundle, offsets_of
 from kvern.dtype import DType
 from kvern.engine import InferenceSession, Model
+from kvern.errors import ExecutionError
 from kvern.graph import BufferType, Dim, Graph, TensorType, ops
 from op_cases.attention import reference, rotated
 
@@ -101,21 +102,6 @@ def rows_of(lengths: list[int], heads: int, seed: int) -> np.ndarray[Any, Any]:
     return x.astype(np.float32)
 
 
-def error_bound(element: str, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """What the table says of the difference between elements given and stored; one rounding of float32 is added."""
-    size = np.abs(x.astype(np.float64))
-    groups = size.reshape(*size.shape[:-1], HEAD_DIM // GRANULARITY, GRANULARITY).max(-1)
-    largest = np.repeat(groups, GRANULARITY, -1)
-    bounds = {
-        "f32": 0 * size,
-        "bf16": size * 2**-8,
-        "f16": np.maximum(size * 2**-11, 2**-25),
-        "i8": largest / 254 * (1 + 2**-20),
-        "f8E4M3FN": np.maximum(size / 16, largest / 458752) * (1 + 2**-20),
-    }
-    return bounds[element]
-
-
 def attend(cache: Cache, q: Any, counts: list[int], line: Line) -> np.ndarray[Any, Any]:
     """By the definition, over what is stored."""
     latent = line.heads == "MLA"
@@ -163,7 +149,7 @@ def test_line(line: Line) -> None:
         for batch, length in enumerate(LENGTHS):
             rows = given[offsets[batch] : offsets[batch + 1]]
             error = np.abs(cache.rows(batch, side, 1, length) - rows)
-            assert (error <= error_bound(line.element, rows)).all()
+            assert (error <= error_bound(line.element, rows, GRANULARITY)).all()
 
     last = np.concatenate(
         [np.arange(stop - count, stop) for stop, count in zip(offsets[1:], COUNTS, strict=True)]
@@ -236,7 +222,19 @@ def test_sinks_softcap_and_rotation() -> None:
         np.testing.assert_allclose(attended[own], wanted[0], rtol=2e-4, atol=2e-5)
 
 
-@pytest.mark.parametrize("bad", ["table", "lengths", "offsets", "offsets beyond", "layer"])
+def test_a_cache_has_a_page() -> None:
+    model, _ = model_of("f32", "GQA")
+    cache = cache_of("f32", "GQA")
+    cache.blocks = cache.blocks[:0]
+    k, q = np.ones((12, 2, HEAD_DIM), np.float32), np.ones((12, 4, HEAD_DIM), np.float32)
+    inputs = [q, k, k, offsets_of([2] * 6), np.uint32(0), *cache.values([0] * 6)]
+    with pytest.raises(ExecutionError, match="the cache to have a page"):
+        model.execute(*inputs)
+
+
+@pytest.mark.parametrize(
+    "bad", ["no table", "table", "lengths", "offsets", "offsets beyond", "layer"]
+)
 def test_bad_values_read_and_write_in_place(bad: str) -> None:
     model, _ = model_of("f32", "GQA")
     cache = cache_of("f32", "GQA")
@@ -244,7 +242,9 @@ def test_bad_values_read_and_write_in_place(bad: str) -> None:
     around = np.full((len(cache.blocks) + 2, *cache.blocks.shape[1:]), 7.0, np.float32)
     around[1:-1] = cache.blocks
     cache.blocks = around[1:-1]
-    if bad == "table":
+    if bad == "no table":
+        cache.table = cache.table[:, :0]
+    elif bad == "table":
         cache.table[:] = np.random.default_rng(0).integers(100, 2**32, cache.table.shape)
     elif bad == "lengths":
         cached = [2**32 - 1, 1000, 7, 2**31, 0, 30]
