@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import shutil
 import subprocess
@@ -35,3 +36,15 @@ def test_list_names_each_case_once():
     names = done.stdout.split()
     assert "llama-block/decode" in names
     assert len(names) == len(set(names))
+
+
+def test_table_of_text_generation(monkeypatch):
+    folder = Path(__file__).parent
+    monkeypatch.syspath_prepend(str(folder))
+    spec = importlib.util.spec_from_file_location("llm", folder / "llm.py")
+    assert spec is not None and spec.loader is not None
+    llm = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(llm)
+    seconds = {"kvern": {"median": 0.02}, "limit": {"median": 0.015}, "llama.cpp": {"median": 0.03}}
+    text = llm.table([{"threads": 1, "name": "f32/decode 8", "tokens": 8, "seconds": seconds}])
+    assert text.splitlines()[-1] == "| 1 | f32/decode 8 | 20 | 400 | 75 | 30 | 1.50 | - | - |"
