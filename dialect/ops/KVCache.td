@@ -290,7 +290,7 @@ def Kvern_LoopKVStoreOp
     - loop_kv_store_c2: there are q, `freqs` and the result, or none of them
 
     ```mlir
-    kvern.loop.kv_store ins(%k, %offsets, %lengths, %table, %layer) values(%v) cache(%blocks) {cache_type = f32} : (tensor<?x3x64xf32>, tensor<?x3x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>, tensor<i32>, memref<?x2x30x128x3x64xf32>) -> ()
+    kvern.loop.kv_store ins(%k, %offsets, %lengths, %table, %layer) cache(%blocks) {cache_type = f32} : (tensor<?x1x64xf32>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>, tensor<i32>, memref<?x1x30x128x1x64xf32>) -> ()
     ```
   }];
   let arguments = (ins Kvern_LoopOperand:$k, Optional<Kvern_LoopOperand>:$v,

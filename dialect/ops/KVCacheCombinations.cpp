@@ -69,9 +69,10 @@ CacheVerdict kvern::judgeCache(Type elementType, int64_t granularity,
             "each element within 1/16 of itself, or 1/458752 of the largest of "
             "its group"};
   }
-  return {CacheSupport::Bounded, elementType.isBF16()
-                                     ? "each element within 2^-8 of itself"
-                                     : "each element within 2^-11 of itself, or 2^-25"};
+  return {CacheSupport::Bounded,
+          elementType.isBF16()
+              ? "each element within 2^-8 of itself"
+              : "each element within 2^-11 of itself, or 2^-25"};
 }
 
 CacheVerdict kvern::judgeEviction(StringRef maskVariant) {
