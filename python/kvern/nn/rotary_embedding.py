@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rotary position embeddings. Those that stretch a context by other rules are in `rotary_scaling.py` and `rotary_yarn.py`."""
+"""Rotary position embeddings. `rotary_scaling.py` and `rotary_yarn.py` have those that stretch a context otherwise."""
 
 from __future__ import annotations
 
