@@ -295,8 +295,15 @@ LogicalResult LoopAttentionOp::verify() {
   ArrayRef<int64_t> q = shapes[0].take_back(2), out = shapes[1].take_back(2),
                     k = shapes[2].take_back(2), v = shapes[3].take_back(2);
   // Rows of a latent cache begin with the values.
-  bool fit = q[1] == k[1] && q[0] == out[0] && k[0] == v[0] &&
-             (getTable() ? v[1] >= out[1] : v[1] == out[1]);
+  bool fit = q[0] == out[0] && k[0] == v[0];
+  if (!getKvB()) {
+    fit &= q[1] == k[1] && (getTable() ? v[1] >= out[1] : v[1] == out[1]);
+  } else {
+    // Rows of kv_b make the keys, but for what all heads share, and values.
+    ArrayRef<int64_t> weight = cast<ShapedType>(getKvB().getType()).getShape();
+    fit &= weight.size() == 2 && weight[1] <= k[1] &&
+           weight[0] == q[0] * (q[1] - (k[1] - weight[1]) + out[1]);
+  }
   for (ArrayRef<int64_t> shape : shapes) {
     for (int64_t size : shape.take_back(2)) {
       fit &= !ShapedType::isDynamic(size) && size != 0;

@@ -132,7 +132,8 @@ def Kvern_LoopAttentionOp
     With `paged` it is `kvern.paged_attention`: `q_offsets` are the offsets, and
     k, the same memory as v, holds the pages, whose elements are of
     `cache_type` and have factors in `scales`. `sizes` are then the sequences,
-    the queries of all, and the most pages of a sequence.
+    the queries of all, and the most pages of a sequence. With `kv_b` too it is
+    `kvern.latent_attention`, whose keys and values are made from the rows.
 
     Constraints:
 
@@ -152,7 +153,8 @@ def Kvern_LoopAttentionOp
       Optional<Kvern_LoopOperand>:$k_offsets,
       Optional<Kvern_LoopOperand>:$lengths,
       Optional<Kvern_LoopOperand>:$table, Optional<Kvern_LoopOperand>:$layer,
-      Optional<Kvern_LoopOperand>:$scales, Variadic<Index>:$sizes,
+      Optional<Kvern_LoopOperand>:$scales, Optional<Kvern_LoopOperand>:$kv_b,
+      Variadic<Index>:$sizes,
       Kvern_LoopOperand:$init,
       F64Attr:$scale, DefaultValuedStrAttr<StrAttr, "null">:$mask_variant,
       DefaultValuedAttr<I64Attr, "0">:$window,
@@ -163,6 +165,7 @@ def Kvern_LoopAttentionOp
     (`sinks` `(` $sinks^ `)`)?
     (`offsets` `(` $q_offsets^ (`,` $k_offsets^)? `)`)?
     (`paged` `(` $lengths^ `,` $table `,` $layer (`,` $scales^)? `)`)?
+    (`latent` `(` $kv_b^ `)`)?
     (`sizes` `(` $sizes^ `)`)? `outs` `(` $init `)`
     attr-dict `:` functional-type(operands, results)
   }];

@@ -13,7 +13,8 @@ namespace kvern {
 
 /// Whether an op reads or writes memory through a cache.
 inline bool isCacheOp(mlir::Operation *op) {
-  return mlir::isa<KVStoreOp, RopeStoreOp, PagedAttentionOp>(op);
+  return mlir::isa<KVStoreOp, RopeStoreOp, PagedAttentionOp, LatentAttentionOp>(
+      op);
 }
 
 } // namespace kvern

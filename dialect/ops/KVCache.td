@@ -222,10 +222,11 @@ def Kvern_LatentAttentionOp
     head h attends with q to keys (U c, r) and values W c. The result is [tokens,
     heads, value_dim].
 
-    It is computed in the absorbed form, for prompts too: queries `q U` of
-    `latent` elements attend to c and r as they are stored, and W is applied to
-    what they gather. So it is decomposed to products of each head and
-    `kvern.paged_attention`; no key and no value of a head is ever made.
+    With `absorbed`, queries `q U` of `latent` elements attend to c and r as they
+    are stored, and W is applied to what they gather: it is decomposed to
+    products of each head and `kvern.paged_attention`, and no key and no value of
+    a head is made. Without it, keys and values of a head are made once for all
+    queries of a sequence, which is less work where those are many.
 
   }] # Kvern_PagedBatch # [{
     Constraints:
@@ -244,7 +245,7 @@ def Kvern_LatentAttentionOp
       Kvern_IndexTensor:$offsets, Kvern_CacheArg<[MemRead]>:$cache,
       Kvern_IndexTensor:$layer, I64Attr:$value_dim, F64Attr:$scale,
       DefaultValuedStrAttr<StrAttr, "causal">:$mask_variant,
-      DefaultValuedAttr<I64Attr, "0">:$window);
+      DefaultValuedAttr<I64Attr, "0">:$window, UnitAttr:$absorbed);
   let results = (outs Kvern_AnyTensor:$result);
   let assemblyFormat = [{
     $q `,` $kv_b `,` $offsets `,` $cache `,` $layer attr-dict `:`

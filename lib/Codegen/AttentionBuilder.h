@@ -187,6 +187,11 @@ private:
 void emitRowBlock(AttentionBuilder &b, const Sequence &sequence,
                   mlir::Value kvHead, mlir::Value first);
 
+/// Emits the computation for all rows of a sequence of latent rows and one head
+/// of queries: makes its keys and values first. `places` bounds how many.
+void emitLatentRows(AttentionBuilder &b, const Sequence &sequence,
+                    mlir::Value head, mlir::Value places);
+
 /// Emits the computation for few rows, up to `fewRows` a head, of all heads,
 /// where reading keys and values is what it costs: keys from `from` to `to`,
 /// without the division by the total. The state is in `state` from `stateAt`

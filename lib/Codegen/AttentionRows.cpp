@@ -34,7 +34,7 @@ AttentionBuilder::AttentionBuilder(LoopAttentionOp op, OpBuilder &builder,
                  target.vectorBits),
       op(op), blocking(target), variant(*parseMaskVariant(op.getMaskVariant())),
       heads(sizeFromEnd(op.getQ(), 2)),
-      group(heads / sizeFromEnd(op.getK(), 2)),
+      group(op.getKvB() ? 1 : heads / sizeFromEnd(op.getK(), 2)),
       depth(sizeFromEnd(op.getQ(), 1)),
       valueDepth(sizeFromEnd(op.getInit(), 1)) {}
 

@@ -274,6 +274,18 @@ static void emitPagedChunks(AttentionBuilder &b, ArrayRef<Value> sizes) {
   });
 }
 
+/// Keys and values are made of latent rows, for each sequence and head.
+static void emitLatent(AttentionBuilder &b) {
+  int64_t pageSize = cast<ShapedType>(b.op.getK().getType()).getShape()[3];
+  Value places = b.mul(b.op.getSizes()[2], pageSize);
+  b.parallel({b.op.getSizes()[0], b.countHeads()}, [&](ValueRange ids) {
+    Sequence sequence = b.getSequence(ids[0]);
+    b.when(b.less(b.index(0), sequence.queries),
+           [&] { emitLatentRows(b, sequence, ids[1], places); });
+  });
+  clearOthers(b);
+}
+
 /// A batch may have sequences of few rows, of many, or both.
 static void emitPaged(AttentionBuilder &b) {
   SmallVector<Value> sizes(b.op.getSizes());
@@ -321,7 +333,9 @@ struct LowerAttentionPass
         AttentionBuilder b(cast<LoopAttentionOp>(op), builder,
                            {vectorBits, vectorRegisters, l2Bytes});
         noteSchedule(b);
-        if (b.op.getTable()) {
+        if (b.op.getKvB()) {
+          emitLatent(b);
+        } else if (b.op.getTable()) {
           emitPaged(b);
         } else if (b.op.getQOffsets()) {
           emitRagged(b);

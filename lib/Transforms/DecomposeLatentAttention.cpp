@@ -102,7 +102,11 @@ struct DecomposeLatentAttention
     : kvern::impl::DecomposeLatentAttentionBase<DecomposeLatentAttention> {
   void runOnOperation() override {
     SmallVector<LatentAttentionOp> ops;
-    getOperation().walk([&](LatentAttentionOp op) { ops.push_back(op); });
+    getOperation().walk([&](LatentAttentionOp op) {
+      if (op.getAbsorbed()) {
+        ops.push_back(op);
+      }
+    });
     for (LatentAttentionOp op : ops) {
       OpBuilder builder(op);
       op.replaceAllUsesWith(Decomposer(op.getLoc(), builder).build(op));

@@ -94,7 +94,7 @@ static DimAttr getFlops(Operation *op) {
         DimAttr work = plus(getElements(attention.getQ()), results);
         return times(times(work, keys), 2);
       })
-      .Case<RaggedAttentionOp, PagedAttentionOp>(
+      .Case<RaggedAttentionOp, PagedAttentionOp, LatentAttentionOp>(
           [&](Operation *) { return results; })
       .Case([&](SampleTokensOp sample) {
         return getElements(sample.getLogits());

@@ -20,6 +20,6 @@ func.func @f(%q: !rows, %kv_b: !kvern.tensor<[22, 8], bf16, cpu:0>, %offsets: !k
   // CHECK: kvern.paged_attention %[[Q]], %{{.*}}, %[[CACHE]], {{.*}}value_dim = 8{{.*}} -> !kvern.tensor<[t, 2, 8], f32, cpu:0>
   // CHECK: kvern.matmul {{.*}}, %[[VALUES]] {transpose_rhs} {{.*}} -> !kvern.tensor<[2, t, 5], f32, cpu:0>
   // CHECK-NOT: kvern.latent_attention
-  %0 = kvern.latent_attention %q, %kv_b, %offsets, %cache, %layer {value_dim = 5 : i64, scale = 0.3 : f64} : (!rows, !kvern.tensor<[22, 8], bf16, cpu:0>, !kvern.tensor<[b + 1], ui32, cpu:0>, !cache, !kvern.tensor<[], ui32, cpu:0>) -> !kvern.tensor<[t, 2, 5], f32, cpu:0>
+  %0 = kvern.latent_attention %q, %kv_b, %offsets, %cache, %layer {absorbed, value_dim = 5 : i64, scale = 0.3 : f64} : (!rows, !kvern.tensor<[22, 8], bf16, cpu:0>, !kvern.tensor<[b + 1], ui32, cpu:0>, !cache, !kvern.tensor<[], ui32, cpu:0>) -> !kvern.tensor<[t, 2, 5], f32, cpu:0>
   return %0 : !kvern.tensor<[t, 2, 5], f32, cpu:0>
 }

@@ -48,8 +48,9 @@ struct AttentionConversion : OpConversionPattern<AttentionOp> {
           op, init.getType(), adaptor.getQ(), adaptor.getK(), adaptor.getV(),
           adaptor.getMask(), adaptor.getSinks(), /*q_offsets=*/Value(),
           /*k_offsets=*/Value(), /*lengths=*/Value(), /*table=*/Value(),
-          /*layer=*/Value(), /*scales=*/Value(), sizes, init, op.getScaleAttr(),
-          op.getMaskVariantAttr(), op.getWindowAttr(), op.getSoftcapAttr(),
+          /*layer=*/Value(), /*scales=*/Value(), /*kv_b=*/Value(), sizes, init,
+          op.getScaleAttr(), op.getMaskVariantAttr(), op.getWindowAttr(),
+          op.getSoftcapAttr(),
           /*cache_type=*/TypeAttr());
     }
     return success();
@@ -66,9 +67,10 @@ struct RaggedAttentionConversion : OpConversionPattern<RaggedAttentionOp> {
           op, init.getType(), adaptor.getQ(), adaptor.getK(), adaptor.getV(),
           /*mask=*/Value(), adaptor.getSinks(), adaptor.getQOffsets(),
           adaptor.getKOffsets(), /*lengths=*/Value(), /*table=*/Value(),
-          /*layer=*/Value(), /*scales=*/Value(), /*sizes=*/ValueRange(), init,
-          op.getScaleAttr(), op.getMaskVariantAttr(), op.getWindowAttr(),
-          op.getSoftcapAttr(), /*cache_type=*/TypeAttr());
+          /*layer=*/Value(), /*scales=*/Value(), /*kv_b=*/Value(),
+          /*sizes=*/ValueRange(), init, op.getScaleAttr(),
+          op.getMaskVariantAttr(), op.getWindowAttr(), op.getSoftcapAttr(),
+          /*cache_type=*/TypeAttr());
     }
     return success();
   }

@@ -84,33 +84,59 @@ struct RopeStoreConversion : OpConversionPattern<RopeStoreOp> {
   }
 };
 
+} // namespace
+
+/// Both forms of attention over pages; that of latent rows has `kvB`.
+template <typename OpT>
+static LogicalResult convertAttention(OpT op, ValueRange operands, Value sinks,
+                                      Value kvB, FloatAttr softcap,
+                                      ConversionPatternRewriter &rewriter) {
+  FailureOr<CacheParts> cache = getParts(op, op.getCache(), rewriter);
+  if (failed(cache)) {
+    return failure();
+  }
+  LoopBuilder loops(rewriter, op);
+  auto type = cast<kvern::TensorType>(op.getType());
+  Value init =
+      loops.empty(type.getShape(), getStorageType(type.getElementType()));
+  auto made = op.getCache().template getDefiningOp<PagedCacheOp>();
+  ArrayRef<DimAttr> table =
+      cast<kvern::TensorType>(made.getTable().getType()).getShape();
+  SmallVector<Value> sizes;
+  for (DimAttr dim : {table[0], type.getShape()[0], table[1]}) {
+    sizes.push_back(loops.index(loops.size(dim)));
+  }
+  Value q = operands[0], offsets = operands[1], layer = operands[2];
+  rewriter.replaceOpWithNewOp<LoopAttentionOp>(
+      op, init.getType(), q, cache->blocks, cache->blocks, /*mask=*/Value(),
+      sinks, offsets, /*k_offsets=*/Value(), cache->lengths, cache->table,
+      layer, cache->scales, kvB, sizes, init, op.getScaleAttr(),
+      op.getMaskVariantAttr(), op.getWindowAttr(), softcap, cache->type);
+  return success();
+}
+
+namespace {
+
 struct PagedAttentionConversion : OpConversionPattern<PagedAttentionOp> {
   using OpConversionPattern::OpConversionPattern;
   LogicalResult
   matchAndRewrite(PagedAttentionOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    FailureOr<CacheParts> cache = getParts(op, op.getCache(), rewriter);
-    if (failed(cache)) {
-      return failure();
-    }
-    LoopBuilder loops(rewriter, op);
-    auto type = cast<kvern::TensorType>(op.getType());
-    Value init =
-        loops.empty(type.getShape(), getStorageType(type.getElementType()));
-    auto made = op.getCache().getDefiningOp<PagedCacheOp>();
-    ArrayRef<DimAttr> table =
-        cast<kvern::TensorType>(made.getTable().getType()).getShape();
-    SmallVector<Value> sizes;
-    for (DimAttr dim : {table[0], type.getShape()[0], table[1]}) {
-      sizes.push_back(loops.index(loops.size(dim)));
-    }
-    rewriter.replaceOpWithNewOp<LoopAttentionOp>(
-        op, init.getType(), adaptor.getQ(), cache->blocks, cache->blocks,
-        /*mask=*/Value(), adaptor.getSinks(), adaptor.getOffsets(),
-        /*k_offsets=*/Value(), cache->lengths, cache->table, adaptor.getLayer(),
-        cache->scales, sizes, init, op.getScaleAttr(), op.getMaskVariantAttr(),
-        op.getWindowAttr(), op.getSoftcapAttr(), cache->type);
-    return success();
+    return convertAttention(
+        op, {adaptor.getQ(), adaptor.getOffsets(), adaptor.getLayer()},
+        adaptor.getSinks(), /*kvB=*/Value(), op.getSoftcapAttr(), rewriter);
+  }
+};
+
+struct LatentAttentionConversion : OpConversionPattern<LatentAttentionOp> {
+  using OpConversionPattern::OpConversionPattern;
+  LogicalResult
+  matchAndRewrite(LatentAttentionOp op, OpAdaptor adaptor,
+                  ConversionPatternRewriter &rewriter) const override {
+    return convertAttention(
+        op, {adaptor.getQ(), adaptor.getOffsets(), adaptor.getLayer()},
+        /*sinks=*/Value(), adaptor.getKvB(), rewriter.getF64FloatAttr(0.0),
+        rewriter);
   }
 };
 
@@ -118,7 +144,6 @@ struct PagedAttentionConversion : OpConversionPattern<PagedAttentionOp> {
 
 void kvern::populateKVCachePatterns(TypeConverter &converter,
                                     RewritePatternSet &patterns) {
-  patterns
-      .add<KVStoreConversion, RopeStoreConversion, PagedAttentionConversion>(
-          converter, patterns.getContext());
+  patterns.add<KVStoreConversion, RopeStoreConversion, PagedAttentionConversion,
+               LatentAttentionConversion>(converter, patterns.getContext());
 }

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 from kvern.dtype import DType
-from kvern.errors import InputError, ShapeError, UnsupportedError
+from kvern.errors import InputError, ShapeError
 from kvern.graph import DeviceRef, TensorValue, ops
 from kvern.nn._placement import Unsharded, only_device, refuse_quantization
 from kvern.nn._ragged import token_positions
@@ -20,14 +20,14 @@ from kvern.nn.rotary_embedding import RotaryEmbedding
 
 __all__ = ["LatentAttentionWithRope"]
 
-_MODES = (None, "decode", "prefill")
+_MODES = {None: "auto", "prefill": "prefill", "decode": "absorbed"}
 
 
 class LatentAttentionWithRope(Unsharded, Module):
     """Attention whose cache has one row for each token: a latent vector, and a rotated key that all heads share.
 
-    Queries and results are projected, not the rows (the absorbed form): each row is read once for all heads, and no
-    key or value of a head is made, for prompts as for single tokens.
+    With `graph_mode="prefill"` keys and values are projected from the rows, head by head; otherwise queries and results
+    are projected instead, which reads each row once for all heads. The results are the same.
 
     Source: DeepSeek-AI, "DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language Model", 2024.
 
@@ -84,8 +84,7 @@ class LatentAttentionWithRope(Unsharded, Module):
             qk_rope_head_dim: Elements of a head that are rotated.
             v_head_dim: Elements of a value.
             buffer_size: Tokens to be projected at a time; the kernel has blocks of its own, and does not use it.
-            graph_mode: "decode" or None: the absorbed form. "prefill", the form with keys and values of heads, is not
-                supported.
+            graph_mode: "prefill" for graphs that compute prompts; "decode" or None for those that may compute both.
             norm_dtype: Element type of the weights of the norms; dtype by default.
             rms_norm_eps: Epsilon of the norms.
 
@@ -100,11 +99,6 @@ class LatentAttentionWithRope(Unsharded, Module):
         if graph_mode not in _MODES:
             raise InputError(
                 f"{name}: expected 'prefill', 'decode' or None as graph_mode, but got {graph_mode!r}"
-            )
-        if graph_mode == "prefill":
-            raise UnsupportedError(
-                f"{name}: expected graph_mode 'decode' or None, which serve prompts too, but got 'prefill': no kernel "
-                "makes the keys and values of heads"
             )
         row = kv_lora_rank + qk_rope_head_dim
         if not kv_params.is_mla or kv_params.head_dim != row:
@@ -187,6 +181,7 @@ class LatentAttentionWithRope(Unsharded, Module):
             self._kv_b(x.dtype),
             value_dim=self.v_head_dim,
             scale=self.scale,
+            mode=_MODES[self.graph_mode],
         )
         return self.o_proj(ops.reshape(gathered, [rows, self.n_heads * self.v_head_dim]))
 

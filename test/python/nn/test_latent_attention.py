@@ -44,7 +44,7 @@ def make(rope: nn.RotaryEmbedding | None = None, **options: Any) -> nn.LatentAtt
 
 LAYERS: dict[str, Callable[[], nn.LatentAttentionWithRope]] = {
     "either": lambda: make(q_lora_rank=8),
-    "direct": lambda: make(),
+    "prefill": lambda: make(graph_mode="prefill"),
     "decode": lambda: make(graph_mode="decode", scale=0.7),
 }
 
@@ -140,7 +140,6 @@ def test_weight_names_and_scale() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"graph_mode": "prefill"}, "no kernel makes the keys and values of heads"),
         ({"graph_mode": "both"}, "'prefill', 'decode' or None as graph_mode, but got 'both'"),
         ({"kv_params": cache_params()}, "head_dim=16, but got MHAKVCacheParams with 8"),
         ({"kv_lora_rank": 16}, "head_dim=20, but got MLAKVCacheParams with 16"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kvern.dtype import DType
-from kvern.errors import DTypeError, GraphError, UnsupportedError
+from kvern.errors import DTypeError, GraphError
 from kvern.graph._convert import to_buffer, to_float, to_int, to_tensor
 from kvern.graph._source import located
 from kvern.graph._staging import stage, stage_tensor
@@ -259,9 +259,11 @@ def latent_attention(
     """Returns multi-head latent attention (DeepSeek-AI, "DeepSeek-V2", 2024) over a latent cache.
 
     A row of the cache is `latent` elements c and then the rotated key r that all heads share. Head h attends to the
-    keys `(U c, r)` and the values `W c`, U and W being its rows of `kv_b`. It is computed in the absorbed form: `q U`
-    attends to the rows as they are stored, and W is applied to the result. So it costs
-    `2 tokens heads keys (2 latent + rope)` operations, and memory for no key or value of a head.
+    keys `(U c, r)` and the values `W c`, U and W being its rows of `kv_b`. There are two forms, with equal results.
+    Absorbed: `q U` attends to the rows as they are stored, and W is applied to the result, in
+    `2 tokens heads keys (2 latent + rope)` operations. Prefill: keys and values are made first, head by head, in
+    `2 heads keys latent (nope + value_dim)` operations, and attention to them takes
+    `2 tokens heads keys (nope + rope + value_dim)`; less in all where a sequence has hundreds of new tokens.
 
     Args:
         q: A float tensor `[tokens, heads, nope + rope]`, its last `rope` elements rotated.
@@ -273,7 +275,7 @@ def latent_attention(
         scale: Factor of the scores; None for `1 / sqrt(nope + rope)`.
         mask_variant: Which keys a query sees.
         local_window_size: The window of the variants that have one, else -1.
-        mode: "auto" or "absorbed", which are the same.
+        mode: "absorbed" or "prefill"; "auto" is absorbed.
 
     Returns:
         `[tokens, heads, value_dim]`, of the type of q.
@@ -281,18 +283,12 @@ def latent_attention(
     Raises:
         TypeError: An argument is of another kind.
         ValueError: The shapes or devices do not fit the cache, or there is no such variant, window or mode.
-        NotImplementedError: `mode` is "prefill": keys and values of heads are never made.
     """
     name = "latent_attention"
-    if mode == "prefill":
+    if mode not in ("auto", "absorbed", "prefill"):
         raise located(
-            UnsupportedError,
-            name,
-            'expected mode "auto" or "absorbed", which serve prompts too, but got "prefill": no kernel makes the keys '
-            "and values of heads",
+            GraphError, name, f'expected mode "auto", "absorbed" or "prefill", but got {mode!r}'
         )
-    if mode not in ("auto", "absorbed"):
-        raise located(GraphError, name, f'expected mode "auto" or "absorbed", but got {mode!r}')
     query = to_tensor(name, q)
     return stage_tensor(
         name,
@@ -303,6 +299,7 @@ def latent_attention(
         scale=to_scale(name, scale, query),
         mask_variant=to_variant(name, mask_variant),
         window=to_window(name, local_window_size),
+        absorbed=mode != "prefill",
     )
 
 
