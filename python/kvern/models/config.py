@@ -20,11 +20,16 @@ class RopeConfig:
     Attributes:
         theta: Base of the frequencies.
         interleaved: Whether pairs are neighbours (as GGUF files of Llama have them), else elements of the two halves.
-        scaling: "none", "linear" (divide by `factor`), "llama3", or "divisors" (divide by `divisors`).
-        factor: Of "linear" and "llama3".
+        scaling: "none", "linear" (divide by `factor`), "llama3", "yarn", or "divisors" (divide by `divisors`).
+        factor: Of "linear", "llama3" and "yarn".
         low_freq_factor: Of "llama3".
         high_freq_factor: Of "llama3".
-        original_max_position: Of "llama3": the context before scaling.
+        original_max_position: Of "llama3" and "yarn": the context before scaling.
+        beta_fast: Of "yarn": pairs that turn more often in that context stay.
+        beta_slow: Of "yarn": pairs that turn less often are divided in full.
+        truncate: Of "yarn": whether the bounds between are whole numbers of pairs.
+        mscale: Of "yarn" with latent attention: growth of cosines and sines.
+        mscale_all_dim: The same of all elements.
         divisors: Of "divisors": one for each pair.
     """
 
@@ -35,6 +40,11 @@ class RopeConfig:
     low_freq_factor: float = 1.0
     high_freq_factor: float = 4.0
     original_max_position: int = 8192
+    beta_fast: float = 32.0
+    beta_slow: float = 1.0
+    truncate: bool = True
+    mscale: float = 1.0
+    mscale_all_dim: float = 0.0
     divisors: tuple[float, ...] = ()
 
 

@@ -64,7 +64,7 @@ def from_huggingface(f: Fields) -> dict[str, Any]:
         qk_rope_head_dim=rotated,
         v_head_dim=f.integer("v_head_dim"),
     )
-    return {"latent": latent, "head_dim": rotated, "attention_scale": (nope + rotated) ** -0.5}
+    return {"latent": latent, "head_dim": rotated}
 
 
 DEEPSEEK_V2 = Architecture(

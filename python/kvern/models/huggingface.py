@@ -30,7 +30,7 @@ _ACTIVATIONS = {
     "gelu_new": "gelu_tanh",
     "relu": "relu",
 }
-_ROPE = {"default": "none", "linear": "linear", "llama3": "llama3"}
+_ROPE = {"default": "none", "linear": "linear", "llama3": "llama3", "yarn": "yarn"}
 # A file with more than that is no description of a model.
 _MOST_BYTES = 64 * 2**20
 
@@ -198,15 +198,34 @@ def _rope(f: Fields, interleaved: bool) -> RopeConfig:
             f"expected partial_rotary_factor 1 in {f.source}: whole heads are rotated"
         )
     own: dict[str, Any] = {}
-    if kind in ("linear", "llama3"):
+    if kind != "default":
         own["factor"] = r.number("factor")
     if kind == "llama3":
         own["low_freq_factor"] = r.number("low_freq_factor")
         own["high_freq_factor"] = r.number("high_freq_factor")
+    if kind in ("llama3", "yarn"):
         own["original_max_position"] = r.integer("original_max_position_embeddings")
+    if kind == "yarn":
+        own |= _yarn(r)
     theta = r.number("rope_theta", 10000.0)
     f.problems += r.problems
     return RopeConfig(theta, interleaved, scaling=_ROPE[kind], **own)
+
+
+def _yarn(r: Fields) -> dict[str, Any]:
+    if r.get("attention_factor") is not None:
+        raise UnsupportedError(
+            f"expected a rope of yarn without attention_factor in {r.source}, but got {r.get('attention_factor')!r}"
+        )
+    if bool(r.get("mscale")) != bool(r.get("mscale_all_dim")):
+        r.problems.append("mscale, mscale_all_dim: expected both or neither")
+    return {
+        "beta_fast": r.number("beta_fast", 32.0),
+        "beta_slow": r.number("beta_slow", 1.0),
+        "truncate": r.flag("truncate", True),
+        "mscale": r.number("mscale", 1.0),
+        "mscale_all_dim": r.number("mscale_all_dim", 0.0),
+    }
 
 
 def _eos_tokens(folder: Path, f: Fields) -> tuple[int, ...]:

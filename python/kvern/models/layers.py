@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from kvern import nn
+from kvern.errors import UnsupportedError
 from kvern.models.architecture import Build
 from kvern.models.config import ModelConfig
 
@@ -94,6 +95,8 @@ def rotary_embedding(config: ModelConfig) -> nn.RotaryEmbedding:
             rope.factor, rope.low_freq_factor, rope.high_freq_factor, rope.original_max_position
         )
         return nn.Llama3RotaryEmbedding(*sizes, interleaved=rope.interleaved, scaling_params=params)
+    if rope.scaling == "yarn":
+        return _yarn(config, width)
     if rope.scaling == "divisors":
         made = _DividedRotaryEmbedding(*sizes, interleaved=rope.interleaved)
         made.divisors = rope.divisors
@@ -101,3 +104,36 @@ def rotary_embedding(config: ModelConfig) -> nn.RotaryEmbedding:
     if rope.scaling == "linear":
         params = nn.LinearScalingParams(rope.factor)
     return nn.RotaryEmbedding(*sizes, interleaved=rope.interleaved, scaling_params=params)
+
+
+def _yarn(config: ModelConfig, width: int) -> nn.RotaryEmbedding:
+    rope = config.rope
+    # Latent attention has two factors more; without them the two are the same.
+    if config.latent is None and rope.mscale_all_dim != 0:
+        raise UnsupportedError(
+            f"expected a rope of yarn without mscale_all_dim in {config.architecture}, but got {rope.mscale_all_dim}"
+        )
+    fast: Any = rope.beta_fast
+    slow: Any = rope.beta_slow
+    context = rope.original_max_position
+    if config.latent is not None:
+        params = nn.DeepseekYarnRopeScalingParams(
+            rope.factor, context, fast, slow, rope.mscale, rope.mscale_all_dim
+        )
+        return nn.DeepseekYarnRotaryEmbedding(
+            width,
+            config.num_heads,
+            rope.theta,
+            config.max_seq_len,
+            interleaved=rope.interleaved,
+            scaling_params=params,
+        )
+    return nn.YarnRotaryEmbedding(
+        config.hidden_size,
+        config.num_heads,
+        rope.theta,
+        config.max_seq_len,
+        width,
+        interleaved=rope.interleaved,
+        scaling_params=nn.YarnScalingParams(rope.factor, fast, slow, context, rope.truncate),
+    )

@@ -146,9 +146,9 @@ WRONG: dict[str, tuple[str, dict[str, Any], type[Exception], str]] = {
     ),
     "rope": (
         "qwen3",
-        {"rope_parameters": {"rope_type": "yarn"}},
+        {"rope_parameters": {"rope_type": "longrope"}},
         UnsupportedError,
-        "expected rope_type in .* to be one of default, linear, llama3, but got 'yarn'",
+        "expected rope_type in .* to be one of default, linear, llama3, yarn, but got 'longrope'",
     ),
     "windows": ("gemma2", {"sliding_window": None}, InputError, "sliding_window: missing"),
     "layer types": (

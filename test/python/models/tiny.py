@@ -30,6 +30,13 @@ LLAMA3_ROPE = {
     "high_freq_factor": 4.0,
     "original_max_position_embeddings": 16,
 }
+YARN_ROPE = {
+    "rope_type": "yarn",
+    "rope_theta": 500.0,
+    "factor": 4.0,
+    "original_max_position_embeddings": 16,
+}
+DEEPSEEK_ROPE = {**YARN_ROPE, "mscale": 0.7, "mscale_all_dim": 0.8, "beta_fast": 16, "beta_slow": 2}
 LINEAR_ROPE = {"rope_type": "linear", "rope_theta": 1000.0, "factor": 2.0}
 # Architecture: the configuration of transformers, and what it has besides `COMMON`.
 MODELS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -41,7 +48,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         "Qwen2Config",
         {"rope_parameters": LINEAR_ROPE, "tie_word_embeddings": True},
     ),
-    "qwen3": ("Qwen3Config", {"head_dim": 14}),
+    "qwen3": ("Qwen3Config", {"head_dim": 14, "rope_parameters": YARN_ROPE}),
     "mistral": ("MistralConfig", {"num_key_value_heads": 3, "sliding_window": 7}),
     "gemma2": (
         "Gemma2Config",
@@ -51,6 +58,7 @@ MODELS: dict[str, tuple[str, dict[str, Any]]] = {
         "DeepseekV2Config",
         {
             "num_key_value_heads": 3,
+            "rope_parameters": DEEPSEEK_ROPE,
             "first_k_dense_replace": 2,
             "q_lora_rank": None,
             "kv_lora_rank": 20,
