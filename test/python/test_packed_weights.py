@@ -221,3 +221,24 @@ def test_models_of_a_session_share_packs_of_one_array() -> None:
     assert not session._binder._bound
     _, _, seen = load(first, w)
     assert seen == ["w"]
+
+
+def test_joined_weights_are_packed_at_load() -> None:
+    """As the projections to queries, keys and values are: a run reads one packed matrix."""
+    f32 = DType.float32
+    rng = np.random.default_rng(0)
+    arrays = {
+        n: rng.standard_normal((rows, 48), np.float32)
+        for n, rows in zip("qkv", (70, 33, 33), strict=True)
+    }
+    weights = [Weight(name, f32, array.shape, CPU) for name, array in arrays.items()]
+    with Graph("joined", input_types=[TensorType(f32, ["n", 48], CPU)]) as graph:
+        graph.output(ops.matmul(graph.inputs[0].tensor, ops.concat(weights, 0).T))
+    session = InferenceSession()
+    compiled = session.compile(graph)
+    (program,) = compiled.manifest["programs"]
+    assert [step["kernel"] for step in program["steps"]] == ["kernel_packed_matmul"]
+    x = rng.standard_normal((3, 48), np.float32)
+    (y,) = session.init(compiled, weights_registry=arrays).execute(x)
+    expected = x.astype(np.float64) @ np.concatenate(list(arrays.values())).T
+    np.testing.assert_allclose(y.to_numpy(), expected, atol=1e-4)
