@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kvern.dtype import DType
 from kvern.errors import DTypeError, ShapeError
@@ -18,7 +18,7 @@ from kvern.graph.ops.elementwise_binary import where
 if TYPE_CHECKING:
     from kvern.graph.value import TensorValue, TensorValueLike
 
-__all__ = ["attention", "ragged_attention", "rope", "to_scale", "to_variant", "to_window"]
+__all__ = ["attention", "ragged_attention", "rope", "score_attributes"]
 
 
 def attention(
@@ -69,9 +69,7 @@ def attention(
         to_tensor(name, v),
         mask=_additive(name, mask, query),
         sinks=None if sinks is None else to_tensor(name, sinks),
-        scale=to_scale(name, scale, query),
-        mask_variant=to_variant(name, mask_variant),
-        window=to_window(name, local_window_size),
+        **score_attributes(name, query, scale, mask_variant, local_window_size),
         softcap=to_float(name, "softcap", softcap),
     )
 
@@ -127,9 +125,7 @@ def ragged_attention(
         offsets,
         keys,
         sinks=None if sinks is None else to_tensor(name, sinks),
-        scale=to_scale(name, scale, query),
-        mask_variant=to_variant(name, mask_variant),
-        window=to_window(name, local_window_size),
+        **score_attributes(name, query, scale, mask_variant, local_window_size),
         softcap=to_float(name, "softcap", softcap),
     )
 
@@ -165,29 +161,30 @@ def rope(
     return stage_tensor(name, value, table, positions=places, interleaved=bool(interleaved))
 
 
-def to_scale(name: str, scale: float | None, query: TensorValue) -> float:
-    """Returns the factor of the scores, by default `1 / sqrt(head_dim)` of the query."""
+def score_attributes(
+    name: str, query: TensorValue, scale: float | None, mask_variant: str, local_window_size: int
+) -> dict[str, Any]:
+    """Returns the attributes that say how scores are scaled, and which keys a query sees.
+
+    The variant may be a member of an enumeration of strings; a window of -1 is none.
+    """
     if scale is not None:
-        return to_float(name, "scale", scale)
-    if query.rank == 0 or not isinstance(query.shape[-1], StaticDim):
+        scale = to_float(name, "scale", scale)
+    elif query.rank == 0 or not isinstance(query.shape[-1], StaticDim):
         raise located(ShapeError, name, f"expected q with a static last size, but got {query!r}")
-    size = int(query.shape[-1])
-    return 1.0 / math.sqrt(size) if size else 1.0
-
-
-def to_variant(name: str, variant: str) -> str:
-    """Returns the name of a variant, which may be a member of an enumeration of strings."""
-    if not isinstance(variant, str):
+    else:
+        size = int(query.shape[-1])
+        scale = 1.0 / math.sqrt(size) if size else 1.0
+    if not isinstance(mask_variant, str):
         raise located(
-            DTypeError, name, f"expected mask_variant to be a string, but got {variant!r}"
+            DTypeError, name, f"expected mask_variant to be a string, but got {mask_variant!r}"
         )
-    return str.__str__(variant)
-
-
-def to_window(name: str, size: int) -> int:
-    """Returns the attribute for a window, of which -1 says that there is none."""
-    number = to_int(name, "local_window_size", size)
-    return 0 if number == -1 else number
+    window = to_int(name, "local_window_size", local_window_size)
+    return {
+        "scale": scale,
+        "mask_variant": str.__str__(mask_variant),
+        "window": 0 if window == -1 else window,
+    }
 
 
 def _additive(name: str, mask: TensorValueLike | None, query: TensorValue) -> TensorValue | None:

@@ -14,7 +14,7 @@ from kvern.errors import DTypeError, GraphError
 from kvern.graph._convert import to_buffer, to_float, to_int, to_tensor
 from kvern.graph._source import located
 from kvern.graph._staging import stage, stage_tensor
-from kvern.graph.ops.attention import to_scale, to_variant, to_window
+from kvern.graph.ops.attention import score_attributes
 from kvern.graph.ops.shape import rebind
 
 if TYPE_CHECKING:
@@ -235,9 +235,7 @@ def paged_attention(
         query,
         *_batch(name, cache, layer_idx, input_row_offsets),
         sinks=None if sinks is None else to_tensor(name, sinks),
-        scale=to_scale(name, scale, query),
-        mask_variant=to_variant(name, mask_variant),
-        window=to_window(name, local_window_size),
+        **score_attributes(name, query, scale, mask_variant, local_window_size),
         softcap=to_float(name, "softcap", softcap),
         value_dim=to_int(name, "value_dim", value_dim),
     )
@@ -296,9 +294,7 @@ def latent_attention(
         to_tensor(name, kv_b),
         *_batch(name, cache, layer_idx, input_row_offsets),
         value_dim=to_int(name, "value_dim", value_dim),
-        scale=to_scale(name, scale, query),
-        mask_variant=to_variant(name, mask_variant),
-        window=to_window(name, local_window_size),
+        **score_attributes(name, query, scale, mask_variant, local_window_size),
         absorbed=mode != "prefill",
     )
 
