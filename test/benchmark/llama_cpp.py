@@ -8,6 +8,7 @@ import importlib.util
 from collections.abc import Sequence
 from ctypes import POINTER, c_bool, c_char_p, c_float, c_int8, c_int32, c_uint32, c_void_p
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -38,24 +39,32 @@ MOST_SEQUENCES = 8
 LogCallback = ctypes.CFUNCTYPE(None, ctypes.c_int, c_char_p, c_void_p)
 
 
-def _open() -> ctypes.CDLL:
+FUNCTIONS = [
+    ("llama_log_set", None, [LogCallback, c_void_p]),
+    ("llama_model_default_params", Params, []),
+    ("llama_context_default_params", Params, []),
+    ("llama_model_load_from_file", c_void_p, [c_char_p, Params]),
+    ("llama_init_from_model", c_void_p, [c_void_p, Params]),
+    ("llama_set_n_threads", None, [c_void_p, c_int32, c_int32]),
+    ("llama_batch_init", Batch, [c_int32, c_int32, c_int32]),
+    ("llama_decode", c_int32, [c_void_p, Batch]),
+    ("llama_get_logits_ith", POINTER(c_float), [c_void_p, c_int32]),
+    ("llama_get_memory", c_void_p, [c_void_p]),
+    ("llama_memory_clear", None, [c_void_p, c_bool]),
+]
+
+
+def open_library(functions: Sequence[tuple[str, Any, Sequence[Any]]]) -> ctypes.CDLL:
+    """Opens the library for functions of these names, results and arguments.
+
+    Raises:
+        ImportError: xllamacpp is not installed.
+    """
     spec = importlib.util.find_spec("xllamacpp")
     if spec is None or not spec.submodule_search_locations:
         raise ImportError("xllamacpp")
     library = ctypes.CDLL(str(next(Path(spec.submodule_search_locations[0]).glob("xllamacpp*.so"))))
-    for name, result, arguments in [
-        ("llama_log_set", None, [LogCallback, c_void_p]),
-        ("llama_model_default_params", Params, []),
-        ("llama_context_default_params", Params, []),
-        ("llama_model_load_from_file", c_void_p, [c_char_p, Params]),
-        ("llama_init_from_model", c_void_p, [c_void_p, Params]),
-        ("llama_set_n_threads", None, [c_void_p, c_int32, c_int32]),
-        ("llama_batch_init", Batch, [c_int32, c_int32, c_int32]),
-        ("llama_decode", c_int32, [c_void_p, Batch]),
-        ("llama_get_logits_ith", POINTER(c_float), [c_void_p, c_int32]),
-        ("llama_get_memory", c_void_p, [c_void_p]),
-        ("llama_memory_clear", None, [c_void_p, c_bool]),
-    ]:
+    for name, result, arguments in functions:
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
@@ -69,7 +78,7 @@ class LlamaCpp:
     """
 
     def __init__(self, path: Path, threads: int, context: int) -> None:
-        self._library = library = _open()
+        self._library = library = open_library(FUNCTIONS)
         self._quiet = LogCallback(lambda *_: None)
         library.llama_log_set(self._quiet, None)
         params = library.llama_context_default_params()

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import ctypes
 import importlib.metadata
-import importlib.util
 from collections.abc import Callable
 from ctypes import c_bool, c_float, c_int, c_int64, c_size_t, c_void_p
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from cases import Case
+from llama_cpp import open_library
 
 from frameworks.base import Contender, Unsupported
 
@@ -26,30 +25,22 @@ class InitParams(ctypes.Structure):
     _fields_ = [("mem_size", c_size_t), ("mem_buffer", c_void_p), ("no_alloc", c_bool)]
 
 
-def _open() -> ctypes.CDLL:
-    spec = importlib.util.find_spec("xllamacpp")
-    if spec is None or not spec.submodule_search_locations:
-        raise ImportError("xllamacpp")
-    library = ctypes.CDLL(str(next(Path(spec.submodule_search_locations[0]).glob("xllamacpp*.so"))))
-    for name, result, arguments in [
-        ("ggml_init", c_void_p, [InitParams]),
-        ("ggml_new_tensor_2d", c_void_p, [c_void_p, c_int, c_int64, c_int64]),
-        ("ggml_new_tensor_3d", c_void_p, [c_void_p, c_int, c_int64, c_int64, c_int64]),
-        ("ggml_flash_attn_ext", c_void_p, [c_void_p] * 5 + [c_float] * 3),
-        ("ggml_mul_mat", c_void_p, [c_void_p, c_void_p, c_void_p]),
-        ("ggml_nbytes", c_size_t, [c_void_p]),
-        ("ggml_new_graph", c_void_p, [c_void_p]),
-        ("ggml_build_forward_expand", None, [c_void_p, c_void_p]),
-        ("ggml_backend_cpu_init", c_void_p, []),
-        ("ggml_backend_cpu_set_n_threads", None, [c_void_p, c_int]),
-        ("ggml_backend_graph_compute", c_int, [c_void_p, c_void_p]),
-        ("ggml_backend_alloc_ctx_tensors", c_void_p, [c_void_p, c_void_p]),
-        ("ggml_backend_tensor_set", None, [c_void_p, c_void_p, c_size_t, c_size_t]),
-        ("ggml_backend_tensor_get", None, [c_void_p, c_void_p, c_size_t, c_size_t]),
-    ]:
-        function = getattr(library, name)
-        function.restype, function.argtypes = result, arguments
-    return library
+FUNCTIONS = [
+    ("ggml_init", c_void_p, [InitParams]),
+    ("ggml_new_tensor_2d", c_void_p, [c_void_p, c_int, c_int64, c_int64]),
+    ("ggml_new_tensor_3d", c_void_p, [c_void_p, c_int, c_int64, c_int64, c_int64]),
+    ("ggml_flash_attn_ext", c_void_p, [c_void_p] * 5 + [c_float] * 3),
+    ("ggml_mul_mat", c_void_p, [c_void_p, c_void_p, c_void_p]),
+    ("ggml_nbytes", c_size_t, [c_void_p]),
+    ("ggml_new_graph", c_void_p, [c_void_p]),
+    ("ggml_build_forward_expand", None, [c_void_p, c_void_p]),
+    ("ggml_backend_cpu_init", c_void_p, []),
+    ("ggml_backend_cpu_set_n_threads", None, [c_void_p, c_int]),
+    ("ggml_backend_graph_compute", c_int, [c_void_p, c_void_p]),
+    ("ggml_backend_alloc_ctx_tensors", c_void_p, [c_void_p, c_void_p]),
+    ("ggml_backend_tensor_set", None, [c_void_p, c_void_p, c_size_t, c_size_t]),
+    ("ggml_backend_tensor_get", None, [c_void_p, c_void_p, c_size_t, c_size_t]),
+]
 
 
 class Ggml(Contender):
@@ -57,7 +48,7 @@ class Ggml(Contender):
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
-        self._ggml = _open()
+        self._ggml = open_library(FUNCTIONS)
         self._backend = self._ggml.ggml_backend_cpu_init()
         self._ggml.ggml_backend_cpu_set_n_threads(self._backend, threads)
 
