@@ -25,14 +25,12 @@ class Speed:
     """Medians of steps of one kind.
 
     Attributes:
-        batch: Sequences of a step.
         tokens: Tokens of a step.
         seconds: Time of a step.
         bytes: Bytes of weights and cache that a step reads.
         read_limit: Bytes a second that the machine reads.
     """
 
-    batch: int
     tokens: int
     seconds: float
     bytes: int
@@ -56,24 +54,21 @@ def measure(loaded: LoadedModel, batch: int, prompt: int, steps: int) -> tuple[S
         steps: Steps of decoding; the prompt is measured in as many prompts as there are sequences, at least three.
     """
     from kvern.kv_cache import PagedKVCacheManager, TextContext
+    from kvern.pipelines.steps import StepRunner
 
-    params, model = loaded.kv_params, loaded.model
+    params = loaded.kv_params
     room = prompt + steps + _WARM_UP
     pages = batch * -(-room // params.page_size)
     manager = PagedKVCacheManager(params, loaded.session, pages, max_batch_size=batch)
+    runner = StepRunner(loaded, manager)
     rng = np.random.default_rng(0)
-    one = np.ones(1, np.int64)
-    limit = machine_limits(model.num_threads)[1]
-    token_bytes = params.bytes_per_block // params.page_size
+    limit = machine_limits(loaded.model.num_threads)[1]
 
     def run(contexts: list[Any]) -> float:
-        tokens = np.concatenate([c.tokens[c.processed_length :] for c in contexts])
-        counts = [c.active_length for c in contexts]
         for context in contexts:
             manager.alloc(context)
-        offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint32)
         start = time.perf_counter()
-        model.execute(tokens, offsets, one, *manager.runtime_inputs([contexts]).flatten())
+        runner.logits(contexts)
         seconds = time.perf_counter() - start
         for context in contexts:
             context.update(int(rng.integers(loaded.config.vocab_size)))
@@ -99,9 +94,8 @@ def measure(loaded: LoadedModel, batch: int, prompt: int, steps: int) -> tuple[S
         contexts.append(begin(-1 - number))
         reading.append(run(contexts[-1:]))
     decoding = [run(contexts) for _ in range(_WARM_UP + steps)][_WARM_UP:]
-    weights = model.fixed_bytes
-    cached = batch * (prompt + steps // 2) * token_bytes
+    lengths = [prompt + steps // 2] * batch
     return (
-        Speed(1, prompt, statistics.median(reading), weights, limit),
-        Speed(batch, batch, statistics.median(decoding), weights + cached, limit),
+        Speed(prompt, statistics.median(reading), runner.bytes_read([]), limit),
+        Speed(batch, statistics.median(decoding), runner.bytes_read(lengths), limit),
     )

@@ -72,7 +72,7 @@ class StepRunner:
         ends = [c.processed_length + n for c, n in zip(contexts, counts, strict=True)]
         complete = [end == len(c.tokens) for c, end in zip(contexts, ends, strict=True)]
         is_decode = all(request.tokens for request in batch) and sum(counts) == len(batch)
-        logits = self._logits(contexts, counts)
+        logits = self.logits(contexts)
         chosen = self._choose(batch, logits, ends)
         for context, token, is_complete in zip(contexts, chosen, complete, strict=True):
             context.update(token if is_complete else None)
@@ -87,16 +87,20 @@ class StepRunner:
         totals = self.statistics.decode if is_decode else self.statistics.prompt
         totals.steps += 1
         totals.tokens += sum(counts)
-        totals.bytes += self._weight_bytes + sum(ends) * self._token_bytes
+        totals.bytes += self.bytes_read(ends)
         totals.seconds += time.perf_counter() - start
 
-    def _logits(self, contexts: list[Any], counts: list[int]) -> Buffer:
-        """Those of the last active token of each request: float32 `[batch, vocab]`."""
+    def logits(self, contexts: list[Any]) -> Buffer:
+        """Returns those of the last active token of each context, which has pages: float32 `[batch, vocab]`."""
         tokens = np.concatenate([context.next_tokens for context in contexts])
-        offsets = np.zeros(len(counts) + 1, np.uint32)
-        np.cumsum(counts, out=offsets[1:])
+        offsets = np.zeros(len(contexts) + 1, np.uint32)
+        np.cumsum([context.active_length for context in contexts], out=offsets[1:])
         cache = self._manager.runtime_inputs([contexts]).flatten()
         return self._model.execute(tokens, offsets, _ONE, *cache)[0]
+
+    def bytes_read(self, lengths: Sequence[int]) -> int:
+        """Returns how many bytes a step reads: the weights, and so many tokens of each sequence in the cache."""
+        return self._weight_bytes + sum(lengths) * self._token_bytes
 
     def _choose(self, batch: Sequence[Generation], logits: Buffer, ends: list[int]) -> list[int]:
         """The next token of each request, were all its tokens computed."""
