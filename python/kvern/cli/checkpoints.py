@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -15,9 +14,9 @@ from kvern.dtype import DType
 
 if TYPE_CHECKING:
     from kvern.graph import Graph
-    from kvern.models import Checkpoint
+    from kvern.models import Checkpoint, ModelConfig
 
-__all__ = ["StoredAs", "dtype_of", "facts_of", "graph_of", "tensors_of"]
+__all__ = ["StoredAs", "dtype_of", "facts_of", "graph_of", "safetensors_of", "tensors_of"]
 
 
 @dataclass(frozen=True)
@@ -47,33 +46,33 @@ def dtype_of(name: str | None) -> DType | None:
     return None if name in (None, "stored") else DType[name]
 
 
-def tensors_of(target: str) -> list[StoredAs]:
-    """Returns what is stored in a folder or a file, in its order.
+def safetensors_of(path: str) -> list[StoredAs]:
+    """Returns what is stored in a file that says nothing of its model.
 
     Raises:
         OSError: There is no such file.
-        ValueError: It is damaged, or no model that is known.
+        ValueError: It is damaged.
     """
-    if target.endswith(".safetensors"):
-        from kvern.graph.weights import load_weights
+    from kvern.graph.weights import load_weights
 
-        found = []
-        for name, weight in load_weights([target]).items():
-            shape = tuple(int(size) for size in weight.shape)
-            size = math.prod(shape) * weight.dtype.size_in_bytes
-            found.append(StoredAs(name, weight.dtype.name, shape, size))
-        return found
+    found = []
+    for name, weight in load_weights([path]).items():
+        shape = tuple(int(size) for size in weight.shape)
+        size = math.prod(shape) * weight.dtype.size_in_bytes
+        found.append(StoredAs(name, weight.dtype.name, shape, size))
+    return found
+
+
+def tensors_of(checkpoint: Checkpoint) -> list[StoredAs]:
+    """Returns what is stored in a checkpoint, in its order."""
     return [
         StoredAs(name, tensor.type, tensor.shape, _bytes_of(tensor.load()))
-        for name, tensor in _open(target).tensors.items()
+        for name, tensor in checkpoint.tensors.items()
     ]
 
 
-def facts_of(target: str) -> Mapping[str, Any]:
+def facts_of(checkpoint: Checkpoint) -> Mapping[str, Any]:
     """Returns what is known of the model."""
-    if target.endswith(".safetensors"):
-        return {"file": target, "bytes": os.path.getsize(target)}
-    checkpoint = _open(target)
     facts: dict[str, Any] = {"file": str(checkpoint.path)}
     for field in dataclasses.fields(checkpoint.config):
         value = getattr(checkpoint.config, field.name)
@@ -86,16 +85,15 @@ def facts_of(target: str) -> Mapping[str, Any]:
     return facts
 
 
-def graph_of(target: str, dtype: str | None = None) -> Graph:
+def graph_of(config: ModelConfig, dtype: str | None = None) -> Graph:
     """Returns the graph that `kvern generate` runs.
 
     Args:
-        target: A checkpoint.
+        config: Of a checkpoint.
         dtype: Element type of weights and activations; None or "stored" for the weights as they are stored.
     """
     from kvern import models
 
-    config = _open(target).config
     params = models.kv_params(config, dtype=dtype_of(dtype))
     return models.build_graph(
         config, models.build_model(config, dtype=dtype_of(dtype), kv_params=params), params
@@ -105,9 +103,3 @@ def graph_of(target: str, dtype: str | None = None) -> Graph:
 def _bytes_of(array: Any) -> int:
     buffer = Buffer.from_dlpack(array)
     return buffer.num_elements * buffer.dtype.size_in_bytes
-
-
-def _open(target: str) -> Checkpoint:
-    from kvern import models
-
-    return models.open_checkpoint(target)

@@ -48,8 +48,9 @@ def command(target: str, output: str, cpu: str, features: str, dtype: str | None
         graph = load_graph(target)
     else:
         from kvern.cli.checkpoints import graph_of
+        from kvern.models import open_checkpoint
 
-        graph = graph_of(target, dtype)
+        graph = graph_of(open_checkpoint(target).config, dtype)
     options = {name: value for name, value in (("cpu", cpu), ("features", features)) if value}
     with Progress() as progress:
         data, _ = compile_graph_module(graph, options, progress=progress.callback("compile"))

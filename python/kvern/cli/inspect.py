@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from kvern.cli.targets import Kind, kind_of, load_graph
 from kvern.errors import InputError
+
+if TYPE_CHECKING:
+    from kvern.cli.checkpoints import StoredAs
+    from kvern.graph import Graph, Module
 
 __all__ = ["command"]
 
@@ -57,13 +61,15 @@ def command(
         )
     if is_opened and page is None:
         page = f"{Path(target.rpartition(':')[2]).stem}.html"
-    sections = {
+    sections, graph = {
         Kind.CHECKPOINT: _checkpoint,
         Kind.GRAPH: _graph,
         Kind.EXECUTABLE: _executable,
     }[kind](target)
-    if page is not None:
-        _draw(kind, target, page)
+    if page is not None and graph is not None:
+        from kvern.graph.view import write_html
+
+        write_html(graph(), page, title=target)
     if is_json:
         click.echo(json.dumps({section.name: section.to_json() for section in sections}, indent=2))
     else:
@@ -74,28 +80,30 @@ def command(
         click.launch(str(page))
 
 
-def _draw(kind: Kind, target: str, page: str) -> None:
-    from kvern.graph.view import write_html
-
-    if kind is Kind.GRAPH:
-        return write_html(load_graph(target), page, title=target)
-    from kvern.cli.checkpoints import graph_of
-
-    return write_html(graph_of(target), page, title=target)
+# What there is to show, and what makes the graph to draw, if there is one.
+_Shown: TypeAlias = "tuple[list[_Section], Callable[[], Graph | Module] | None]"
 
 
-def _checkpoint(target: str) -> list[_Section]:
-    from kvern.cli.checkpoints import facts_of, tensors_of
+def _checkpoint(target: str) -> _Shown:
+    from kvern.cli.checkpoints import facts_of, graph_of, safetensors_of, tensors_of
+    from kvern.models import open_checkpoint
 
-    tensors = tensors_of(target)
+    if target.endswith(".safetensors"):
+        facts, tensors = {"file": target, "bytes": os.path.getsize(target)}, safetensors_of(target)
+        # Which refuses a file without a configuration.
+        return _stored(facts, tensors), lambda: graph_of(open_checkpoint(target).config)
+    checkpoint = open_checkpoint(target)
+    sections = _stored(facts_of(checkpoint), tensors_of(checkpoint))
+    return sections, lambda: graph_of(checkpoint.config)
+
+
+def _stored(facts: Mapping[str, Any], tensors: Sequence[StoredAs]) -> list[_Section]:
     kinds: dict[str, tuple[int, int, int]] = {}
     for tensor in tensors:
         count, elements, size = kinds.get(tensor.kind, (0, 0, 0))
         kinds[tensor.kind] = (count + 1, elements + tensor.elements, size + tensor.bytes)
     return [
-        _Section(
-            "checkpoint", (), [(name, _plain(value)) for name, value in facts_of(target).items()]
-        ),
+        _Section("checkpoint", (), [(name, _plain(value)) for name, value in facts.items()]),
         _Section(
             "stored as",
             ("type", "tensors", "elements", "bytes"),
@@ -109,11 +117,12 @@ def _checkpoint(target: str) -> list[_Section]:
     ]
 
 
-def _graph(target: str) -> list[_Section]:
+def _graph(target: str) -> _Shown:
     from kvern.graph.view import summarize
 
+    graph = load_graph(target)
     sections = []
-    for table in summarize(load_graph(target)):
+    for table in summarize(graph):
         facts: list[Sequence[Any]] = [(f"input {i}", text) for i, text in enumerate(table.inputs)]
         facts += [(f"output {i}", text) for i, text in enumerate(table.outputs)]
         facts.append(("ops", sum(table.ops.values())))
@@ -123,10 +132,10 @@ def _graph(target: str) -> list[_Section]:
             _Section(f"ops of {table.name}", ("op", "times"), list(counts)),
             _Section(f"weights of {table.name}", ("name", "type"), list(table.weights.items())),
         ]
-    return sections
+    return sections, lambda: graph
 
 
-def _executable(target: str) -> list[_Section]:
+def _executable(target: str) -> _Shown:
     from kvern.engine import InferenceSession
 
     manifest = InferenceSession().compile(target).manifest
@@ -148,7 +157,7 @@ def _executable(target: str) -> list[_Section]:
     ]
     for program in manifest["programs"]:
         sections += _program(program)
-    return sections
+    return sections, None
 
 
 def _program(program: Mapping[str, Any]) -> list[_Section]:

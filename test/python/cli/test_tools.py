@@ -144,6 +144,12 @@ def test_inspect(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     assert "kvern.relu" in page.read_text(encoding="utf-8")
 
 
+def test_inspect_makes_a_graph_once(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "net.py").write_text(f"{GRAPH}\n\nprint('made')\n")
+    text, _ = call(capsys, "inspect", f"{tmp_path}/net.py:net", "--html", f"{tmp_path}/page.html")
+    assert text.count("made") == 1
+
+
 def test_bench(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
     options = ["--random", "--size", "batch=4", "--runs", "2", "--trace", f"{folder}/trace.json"]
     text, _ = call(capsys, "bench", f"{folder}/net.kvernexe", *options)
