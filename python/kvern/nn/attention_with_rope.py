@@ -102,6 +102,7 @@ class AttentionWithRope(CachedAttention):
             dtype=dtype,
             linear_cls=linear_cls,
             stacked_qkv=stacked_qkv,
+            scale=scale,
             has_bias=has_bias,
             clip_qkv=clip_qkv,
             mask_variant=mask_variant,
@@ -119,14 +120,13 @@ class AttentionWithRope(CachedAttention):
             )
         self.rope = rope
         is_partial = rope.head_dim < self.head_dim
-        default = self.head_dim**-0.5 if is_partial and scale is None else scale
-        self.scale = rope.compute_scale(default)
+        self.scale = rope.compute_scale(self.scale if is_partial else scale)
         self.use_qk_norm = use_qk_norm
         self._fuse_rope_and_store = _fuse_rope_and_store
         if use_qk_norm:
-            rounds_first = qk_norm_offset == 0
+            rounds_last = qk_norm_offset != 0
             self.q_norm, self.k_norm = (
-                RMSNorm(self.head_dim, dtype, rms_norm_eps, qk_norm_offset, not rounds_first)
+                RMSNorm(self.head_dim, dtype, rms_norm_eps, qk_norm_offset, rounds_last)
                 for _ in range(2)
             )
 
@@ -165,7 +165,7 @@ class AttentionWithRope(CachedAttention):
             positions = token_positions(q.shape[0], kv_collection.cache_lengths, input_row_offsets)
             q, k = (ops.rope(y, freqs_cis, positions, interleaved=interleaved) for y in (q, k))
             ops.kv_store(cache, layer_idx, input_row_offsets, k, v)
-        return self._attend(q, self.scale, layer_idx, kv_collection, input_row_offsets)
+        return self._attend(q, layer_idx, kv_collection, input_row_offsets)
 
 
 class GGUFQAttentionWithRope(AttentionWithRope):

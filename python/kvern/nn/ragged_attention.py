@@ -36,24 +36,50 @@ class CachedAttention(Unsharded, Module):
     def __init__(
         self,
         *,
+        mask_variant: MHAMaskVariant,
         num_attention_heads: int,
         num_key_value_heads: int,
         hidden_size: int,
         kv_params: KVCacheParams,
-        devices: Sequence[DeviceRef] | None,
-        dtype: DType,
-        linear_cls: Callable[..., Linear],
-        stacked_qkv: bool,
-        has_bias: bool,
-        clip_qkv: float | None,
-        mask_variant: MHAMaskVariant,
-        sliding_window: int | None,
-        quantization_encoding: Any,
-        quant_config: Any,
-        logits_soft_cap: float,
-        sinks: bool,
+        devices: Sequence[DeviceRef] | None = None,
+        dtype: DType = DType.float32,
+        linear_cls: Callable[..., Linear] = Linear,
+        stacked_qkv: bool = False,
+        scale: float | None = None,
+        has_bias: bool = False,
+        clip_qkv: float | None = None,
+        sliding_window: int | None = None,
+        logits_soft_cap: float = 0.0,
+        sinks: bool = False,
+        quantization_encoding: Any = None,
+        quant_config: Any = None,
     ) -> None:
-        """Declares the weights; `RaggedAttention` and `AttentionWithRope` describe the arguments."""
+        """Declares the weights.
+
+        Args:
+            mask_variant: Which keys a query sees.
+            num_attention_heads: Heads of the queries; a multiple of those of keys and values.
+            num_key_value_heads: Heads of keys and values.
+            hidden_size: Size of the last axis of input and output.
+            kv_params: Of the cache; they have the size of a head.
+            devices: The one device to compute on; the CPU by default.
+            dtype: Element type of the weights.
+            linear_cls: Class of the projections.
+            stacked_qkv: Whether queries, keys and values have one weight.
+            scale: Factor of the scores; None for `1 / sqrt(head_dim)`.
+            has_bias: Whether the projections have biases.
+            clip_qkv: Bound of the weights of queries, keys and values; see `Linear`.
+            sliding_window: Tokens of the mask variants that have a window.
+            logits_soft_cap: Scores s become `c * tanh(s / c)`; 0 for scores as they are.
+            sinks: Whether each head has one more score in its denominator, the weight `sinks`.
+            quantization_encoding: How the weights are stored, when they are quantized; see `Linear`.
+            quant_config: The configuration of the encoding; see `Linear`.
+
+        Raises:
+            ValueError: The heads do not fit each other or the cache, a window is missing or surplus, or there are
+                biases beside a stacked weight.
+            NotImplementedError: There are several devices, or an option is not supported.
+        """
         super().__init__()
         name = type(self).__name__
         device = only_device(name, devices or [DeviceRef.CPU()])
@@ -68,6 +94,7 @@ class CachedAttention(Unsharded, Module):
         self.mask_variant = MHAMaskVariant(mask_variant)
         self.sliding_window = sliding_window
         self.logits_soft_cap = logits_soft_cap
+        self.scale = self.head_dim**-0.5 if scale is None else scale
         mask_of(name, self.mask_variant, self._window)
         queries = num_attention_heads * self.head_dim
         keys = num_key_value_heads * self.head_dim
@@ -129,7 +156,6 @@ class CachedAttention(Unsharded, Module):
     def _attend(
         self,
         q: TensorValue,
-        scale: float,
         layer_idx: TensorValue,
         kv_collection: PagedCacheValues,
         input_row_offsets: TensorValue,
@@ -141,7 +167,7 @@ class CachedAttention(Unsharded, Module):
             input_row_offsets,
             kv_collection.as_value(),
             layer_idx,
-            scale=scale,
+            scale=self.scale,
             mask_variant=mask,
             local_window_size=window,
             sinks=None if self.sinks is None else self.sinks.to(self.device).cast(q.dtype),
@@ -175,73 +201,6 @@ class RaggedAttention(CachedAttention):
         o_proj: Output projection.
     """
 
-    def __init__(
-        self,
-        *,
-        mask_variant: MHAMaskVariant,
-        num_attention_heads: int,
-        num_key_value_heads: int,
-        hidden_size: int,
-        kv_params: KVCacheParams,
-        devices: Sequence[DeviceRef] | None = None,
-        dtype: DType = DType.float32,
-        linear_cls: Callable[..., Linear] = Linear,
-        stacked_qkv: bool = False,
-        scale: float | None = None,
-        has_bias: bool = False,
-        clip_qkv: float | None = None,
-        sliding_window: int | None = None,
-        logits_soft_cap: float = 0.0,
-        sinks: bool = False,
-        quantization_encoding: Any = None,
-        quant_config: Any = None,
-    ) -> None:
-        """Declares the weights.
-
-        Args:
-            mask_variant: Which keys a query sees.
-            num_attention_heads: Heads of the queries; a multiple of those of keys and values.
-            num_key_value_heads: Heads of keys and values.
-            hidden_size: Size of the last axis of input and output.
-            kv_params: Of the cache; they have the size of a head.
-            devices: The one device to compute on; the CPU by default.
-            dtype: Element type of the weights.
-            linear_cls: Class of the projections.
-            stacked_qkv: Whether queries, keys and values have one weight.
-            scale: Factor of the scores; None for `1 / sqrt(head_dim)`.
-            has_bias: Whether the projections have biases.
-            clip_qkv: Bound of the weights of queries, keys and values; see `Linear`.
-            sliding_window: Tokens of the mask variants that have a window.
-            logits_soft_cap: Scores s become `c * tanh(s / c)`; 0 for scores as they are.
-            sinks: Whether each head has one more score in its denominator, the weight `sinks`.
-            quantization_encoding: How the weights are stored, when they are quantized; see `Linear`.
-            quant_config: The configuration of the encoding; see `Linear`.
-
-        Raises:
-            ValueError: The heads do not fit each other or the cache, a window is missing or surplus, or there are
-                biases beside a stacked weight.
-            NotImplementedError: There are several devices, or an option is not supported.
-        """
-        super().__init__(
-            num_attention_heads=num_attention_heads,
-            num_key_value_heads=num_key_value_heads,
-            hidden_size=hidden_size,
-            kv_params=kv_params,
-            devices=devices,
-            dtype=dtype,
-            linear_cls=linear_cls,
-            stacked_qkv=stacked_qkv,
-            has_bias=has_bias,
-            clip_qkv=clip_qkv,
-            mask_variant=mask_variant,
-            sliding_window=sliding_window,
-            quantization_encoding=quantization_encoding,
-            quant_config=quant_config,
-            logits_soft_cap=logits_soft_cap,
-            sinks=sinks,
-        )
-        self.scale = self.head_dim**-0.5 if scale is None else scale
-
     def __call__(
         self,
         layer_idx: TensorValue,
@@ -265,4 +224,4 @@ class RaggedAttention(CachedAttention):
         """
         q, k, v = self._project(x)
         ops.kv_store(kv_collection.as_value(), layer_idx, input_row_offsets, k, v)
-        return self._attend(q, self.scale, layer_idx, kv_collection, input_row_offsets)
+        return self._attend(q, layer_idx, kv_collection, input_row_offsets)
