@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from pathlib import Path
 
@@ -13,3 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 # Machines that run tests are busy, and a run is to be repeatable.
 settings.register_profile("kvern", deadline=None, derandomize=True)
 settings.load_profile("kvern")
+
+# A shell that starts the tests in the background has Ctrl-C ignored, in them and in the processes that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
