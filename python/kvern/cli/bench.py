@@ -6,12 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from kvern.cli.run import input_options, prepare
 from kvern.cli.targets import Kind, kind_of
 from kvern.errors import InputError
 
 __all__ = ["command"]
+
+# Parameters by what they are for; the others are for both.
+_OF_KERNELS = ("page", "trace", "files", "sizes", "weights", "is_random", "seed")
+_OF_TEXT = ("dtype", "prompt", "batch")
 
 
 @click.command("bench")
@@ -37,15 +42,17 @@ __all__ = ["command"]
     type=click.IntRange(min=1),
     default=512,
     show_default=True,
-    help="Tokens of a prompt.",
+    help="Of a checkpoint: tokens of a prompt.",
 )
 @click.option(
     "--batch",
     type=click.IntRange(min=1),
     multiple=True,
-    help="Sequences at a time: 1 and 8 by default.",
+    help="Of a checkpoint: sequences at a time, 1 and 8 by default.",
 )
+@click.pass_context
 def command(
+    context: click.Context,
     target: str,
     runs: int,
     page: str | None,
@@ -61,12 +68,16 @@ def command(
     decoding are timed.
     """
     if kind_of(target) is Kind.CHECKPOINT:
-        if page or trace or options["files"] or options["sizes"]:
+        if _is_given(context, _OF_KERNELS):
             raise InputError(
-                "expected --html, --trace, --input and --size with a graph or an executable, "
-                f"but {target} is a checkpoint"
+                "expected --html, --trace, --input, --size, --weights, --random and --seed with a graph or an "
+                f"executable, but {target} is a checkpoint"
             )
         return _time_text(target, dtype, prompt, batch or (1, 8), runs, options["threads"])
+    if _is_given(context, _OF_TEXT):
+        raise InputError(
+            f"expected --dtype, --prompt and --batch with a checkpoint, but {target} is none"
+        )
     model, inputs = prepare(target, **options)
     report = model.report(*inputs, runs=runs)
     click.echo(str(report))
@@ -74,6 +85,11 @@ def command(
         report.to_html(page)
     if trace is not None:
         report.save_trace(trace)
+
+
+def _is_given(context: click.Context, names: tuple[str, ...]) -> bool:
+    """Whether one of the parameters is on the command line."""
+    return any(context.get_parameter_source(name) is not ParameterSource.DEFAULT for name in names)
 
 
 def _time_text(

@@ -102,6 +102,11 @@ def test_random_inputs_have_seeds(capsys: pytest.CaptureFixture[str], folder: Pa
         (["compile", "{}/net.kvernexe", "-o", "{}/y"], "is an executable already"),
         (["compile", "{}/net.py:net", "-o", "{}/y", "--dtype", "stored"], "with a checkpoint only"),
         (["bench", "{}", "--html", "{}/page.html"], "is a checkpoint"),
+        (["bench", "{}", "--weights", "{}/weights.npz"], "is a checkpoint"),
+        (["bench", "{}", "--random"], "is a checkpoint"),
+        (["bench", "{}", "--seed", "0"], "is a checkpoint"),
+        (["bench", "{}/net.kvernexe", "--random", "--batch", "8"], "with a checkpoint, but"),
+        (["bench", "{}/net.py:net", "--random", "--dtype", "float32"], "with a checkpoint, but"),
     ],
 )
 def test_refused(
