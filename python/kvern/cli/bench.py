@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from kvern.cli.dtypes import WEIGHT_DTYPES, dtype_of
 from kvern.cli.run import input_options, prepare
 from kvern.cli.targets import Kind, kind_of
 from kvern.errors import InputError
@@ -31,12 +32,7 @@ _OF_TEXT = ("dtype", "prompt", "batch")
 )
 @click.option("--html", "page", type=click.Path(dir_okay=False), help="Write the table as a page.")
 @click.option("--trace", type=click.Path(dir_okay=False), help="Write a trace for ui.perfetto.dev.")
-@click.option(
-    "--dtype",
-    type=click.Choice(["stored", "float32", "bfloat16"]),
-    help="Of a checkpoint.",
-    default="stored",
-)
+@click.option("--dtype", type=WEIGHT_DTYPES, help="Of a checkpoint.", default="stored")
 @click.option(
     "--prompt",
     type=click.IntRange(min=1),
@@ -96,7 +92,6 @@ def _time_text(
     target: str, dtype: str, prompt: int, batches: tuple[int, ...], runs: int, threads: int | None
 ) -> None:
     from kvern.cli.bench_text import measure
-    from kvern.cli.checkpoints import dtype_of
     from kvern.cli.loading import LoadingProgress
     from kvern.pipelines.loading import load_model
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kvern.cli.dtypes import dtype_of
 from kvern.driver import Buffer
 from kvern.dtype import DType
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from kvern.graph import Graph
     from kvern.models import Checkpoint, ModelConfig
 
-__all__ = ["StoredAs", "dtype_of", "facts_of", "graph_of", "safetensors_of", "tensors_of"]
+__all__ = ["StoredAs", "facts_of", "graph_of", "safetensors_of", "tensors_of"]
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,6 @@ class StoredAs:
     def elements(self) -> int:
         """How many numbers it stands for."""
         return math.prod(self.shape)
-
-
-def dtype_of(name: str | None) -> DType | None:
-    """Returns the type for a value of `--dtype`; None for "stored", as for none."""
-    return None if name in (None, "stored") else DType[name]
 
 
 def safetensors_of(path: str) -> list[StoredAs]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import click
 
+from kvern.cli.dtypes import WEIGHT_DTYPES
 from kvern.cli.targets import Kind, kind_of, load_graph
 from kvern.errors import InputError
 
@@ -26,9 +27,7 @@ __all__ = ["command"]
     default="",
     help="Features to add or leave out, as LLVM names them: +avx512f,-fma.",
 )
-@click.option(
-    "--dtype", type=click.Choice(["stored", "float32", "bfloat16"]), help="Of a checkpoint."
-)
+@click.option("--dtype", type=WEIGHT_DTYPES, help="Of a checkpoint.")
 def command(target: str, output: str, cpu: str, features: str, dtype: str | None) -> None:
     """Compile TARGET to an executable, which holds no weights.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from kvern.cli.dtypes import WEIGHT_DTYPES, dtype_of
 from kvern.errors import InputError
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ _DEFAULT_MODEL = "smollm2"
 @click.option("--threads", type=int, help="Of a run; else as many as there are cores.")
 @click.option(
     "--dtype",
-    type=click.Choice(["stored", "float32", "bfloat16"]),
+    type=WEIGHT_DTYPES,
     default="stored",
     show_default=True,
     help="Of the weights.",
@@ -163,17 +164,15 @@ def _params(options: dict[str, Any]) -> SamplingParams:
 
 def _load(model: str, num_prompts: int, is_quiet: bool, options: dict[str, Any]) -> TextGeneration:
     from kvern.cli.loading import LoadingProgress
-    from kvern.dtype import DType
     from kvern.pipelines import TextGeneration
 
-    dtype, cache_dtype = options["dtype"], options["cache_dtype"]
     if options["batch_size"] < 1:
         raise InputError(f"expected --batch-size >= 1, but got {options['batch_size']}")
     with LoadingProgress() as progress:
         return TextGeneration(
             model,
-            dtype=None if dtype == "stored" else DType[dtype],
-            cache_dtype=None if cache_dtype is None else DType[cache_dtype],
+            dtype=dtype_of(options["dtype"]),
+            cache_dtype=dtype_of(options["cache_dtype"]),
             max_batch_size=min(num_prompts, options["batch_size"]),
             num_threads=options["threads"],
             progress=None if is_quiet else progress,
