@@ -9,7 +9,6 @@ from enum import Enum
 from kvern.dtype import DType
 from kvern.errors import InputError, ShapeError, UnsupportedError
 from kvern.graph import Shape, TensorValue, ops
-from kvern.graph.dim import StaticDim
 
 __all__ = ["LogitsPostprocessMixin", "ReturnHiddenStates", "ReturnLogits", "logits_postprocess"]
 
@@ -122,12 +121,7 @@ def _last_rows(offsets: TensorValue, count: TensorValue) -> tuple[TensorValue, T
     numbers = offsets.cast(DType.int64)
     starts, stops = ops.unsqueeze(numbers[:-1], 1), ops.unsqueeze(numbers[1:], 1)
     steps = ops.range(0, n, out_dim=n, dtype=DType.int64, device=device)
-    # The number n, from the tensor: a Dim is no operand.
-    total = (
-        ops.sum(steps * 0 + 1)
-        if not isinstance(n, StaticDim)
-        else ops.constant([int(n)], DType.int64)
-    )
+    total = TensorValue(n).to(device)
     rows = ops.max(stops - total + steps, starts)
     size = offsets.shape[0]
     firsts = ops.range(0, size, out_dim=size, dtype=DType.int64, device=device) * total
