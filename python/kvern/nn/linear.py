@@ -78,6 +78,11 @@ class Linear(Unsharded, Module):
             dtype = DType.float32 if dtype is DType.uint8 else dtype
         self.bias = Weight(f"{prefix}bias", dtype, [out_dim], cpu) if has_bias else None
 
+    def _bounded_weight(self) -> TensorValue:
+        """The weight where the layer computes, within the bound of `clip_weight`."""
+        weight, bound = self.weight.to(self.device), self.clip_weight
+        return weight if bound is None else clamp(weight, -bound, bound)
+
     def __call__(self, x: TensorValueLike) -> TensorValue:
         """Returns the transformed tensor.
 
@@ -90,9 +95,7 @@ class Linear(Unsharded, Module):
         Raises:
             ValueError: The last axis is not in_dim, or the element types have no common one.
         """
-        weight = self.weight.to(self.device)
-        if self.clip_weight is not None:
-            weight = clamp(weight, -self.clip_weight, self.clip_weight)
+        weight = self._bounded_weight()
         encoding = self.weight.quantization_encoding
         if encoding is None:
             y = ops.matmul(x, weight.T)

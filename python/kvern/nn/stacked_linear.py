@@ -12,7 +12,6 @@ from kvern.dtype import DType
 from kvern.errors import InputError
 from kvern.graph import DeviceRef, TensorValue, TensorValueLike, ops
 from kvern.nn._placement import Unsharded, refuse_quantization, refuse_sharding
-from kvern.nn.bounds import clamp
 from kvern.nn.layer import Module
 from kvern.nn.linear import Linear
 
@@ -105,7 +104,7 @@ class StackedLinear(Unsharded, Module):
             encoding = layer.weight.quantization_encoding
             if encoding is not None:
                 refuse_quantization("StackedLinear.stacked_weight", encoding=encoding)
-        return ops.concat([_clipped(layer) for layer in self.linears], 0)
+        return ops.concat([layer._bounded_weight() for layer in self.linears], 0)
 
     @property
     def stacked_bias(self) -> TensorValue | None:
@@ -138,12 +137,3 @@ class StackedLinear(Unsharded, Module):
             ValueError: The last axis is not in_dim, or the element types have no common one.
         """
         return self._stack(x) if self.stacked else ops.concat(self.parts(x), -1)
-
-
-def _clipped(layer: Linear) -> TensorValue:
-    weight = layer.weight.to(layer.device)
-    return (
-        weight
-        if layer.clip_weight is None
-        else clamp(weight, -layer.clip_weight, layer.clip_weight)
-    )
