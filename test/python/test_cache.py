@@ -185,3 +185,17 @@ def test_known_graphs_are_not_built_again(folder):
         model = session.init(session.compile_known(facts, build))
         assert len(built) == count
         assert model.execute(np.ones(2, np.float32))[0].to_numpy().tolist() == [2, 2]
+
+
+def test_sources_are_followed_through_links(tmp_path, monkeypatch):
+    """A build tree links the folders of the package."""
+    for name in ("engine", "nn"):
+        (tmp_path / "sources" / name).mkdir(parents=True)
+        (tmp_path / "sources" / name / "cache.py").write_text("")
+    (tmp_path / "package").mkdir()
+    for name in ("engine", "nn"):
+        (tmp_path / "package" / name).symlink_to(tmp_path / "sources" / name)
+    monkeypatch.setattr(cache, "__file__", str(tmp_path / "package" / "engine" / "cache.py"))
+    before = cache.sources_id()
+    (tmp_path / "sources" / "nn" / "cache.py").write_text("x = 1\n")
+    assert cache.sources_id() != before

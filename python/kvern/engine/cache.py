@@ -263,7 +263,8 @@ def build_id() -> list[str]:
 def sources_id() -> str:
     """Returns a digest of sizes and times of the package's Python files, of which graphs are made."""
     digest = hashlib.sha256()
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+    # A build tree has links to folders, which a search does not follow.
+    for path in sorted(Path(__file__).resolve().parents[1].rglob("*.py")):
         status = path.stat()
         digest.update(f"{path.name}:{status.st_size}:{status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
