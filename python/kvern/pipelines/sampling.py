@@ -13,6 +13,7 @@ import numpy as np
 from kvern.dtype import DType
 from kvern.errors import InputError, InputTypeError
 from kvern.graph import DeviceRef, Dim, Graph, TensorType, TensorValue, ops
+from kvern.nn._drafts import count_up, pick
 
 __all__ = ["FrequencyData", "SamplingConfig", "token_sampler"]
 
@@ -167,8 +168,6 @@ def token_sampler(
 
 def _logprobs(logits: TensorValue, tokens: TensorValue) -> TensorValue:
     """Logarithms of the probabilities of tokens `[rows]` by logits `[rows, vocab]`; NaN for tokens below 0."""
-    rows, vocab = logits.shape
-    first = ops.range(0, rows, 1, out_dim=rows, dtype=DType.int64, device=logits.device) * vocab
-    flat = ops.reshape(ops.logsoftmax(logits), [-1])
-    values = ops.gather(flat, first + ops.max(tokens, 0), axis=0)
+    rows = count_up(logits.shape[0], logits.device)
+    values = pick(ops.logsoftmax(logits), rows, ops.max(tokens, 0))
     return ops.where(ops.greater_equal(tokens, 0), values, float("nan"))
