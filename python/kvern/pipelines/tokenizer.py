@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kvern.errors import FileError, InputError, UnsupportedError
+from kvern.models.huggingface import chat_template
 from kvern.pipelines.chat import render_chat
 from kvern.pipelines.gguf_tokenizer import build_tokenizer
 from kvern.pipelines.text_stream import TextStream
@@ -105,15 +106,12 @@ class Tokenizer:
         config = _json(folder / "tokenizer_config.json")
         eos = _json(folder / "generation_config.json").get("eos_token_id")
         eos_ids = eos if isinstance(eos, list) else [] if eos is None else [eos]
-        template = folder / "chat_template.jinja"
         return cls(
             tokenizer,
             bos_token=_content(config.get("bos_token")),
             eos_token=_content(config.get("eos_token")),
             eos_ids=eos_ids,
-            chat_template=template.read_text(encoding="utf-8")
-            if template.is_file()
-            else _default_template(config.get("chat_template")),
+            chat_template=chat_template(folder),
         )
 
     @classmethod
@@ -168,9 +166,7 @@ class Tokenizer:
             skip_special_tokens: Whether special tokens are left out.
             continues: Whether the text goes on another one, so that a space at its begin is part of it.
         """
-        to_bytes = self.token_bytes
-        if skip_special_tokens:
-            return TextStream(self._bytes_of_text, self._strip_space and not continues)
+        to_bytes = self._bytes_of_text if skip_special_tokens else self.token_bytes
         return TextStream(to_bytes, self._strip_space and not continues)
 
     def token_bytes(self, token: int) -> bytes:
@@ -268,10 +264,3 @@ def _json(path: Path) -> dict[str, Any]:
 def _content(token: Any) -> str | None:
     """A token of tokenizer_config.json: text, or an object with it."""
     return token.get("content") if isinstance(token, dict) else token
-
-
-def _default_template(value: Any) -> str | None:
-    """A chat template of tokenizer_config.json: text, or a list of named ones."""
-    if isinstance(value, list):
-        return next((t.get("template") for t in value if t.get("name") == "default"), None)
-    return value
