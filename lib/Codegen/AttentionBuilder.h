@@ -94,12 +94,12 @@ public:
   Sequence getSequence(mlir::Value batch);
   /// Batch, queries and keys, where there are no offsets.
   llvm::SmallVector<mlir::Value> getSizes();
-  /// An offset, at most `total`.
-  mlir::Value getOffset(mlir::Value offsets, mlir::Value at, mlir::Value total);
   /// `length` elements of a row of keys or values, as `loadRow` gives them.
   mlir::Value loadFrom(const RowSource &source,
                        llvm::ArrayRef<mlir::Value> address, mlir::Value column,
                        int64_t length);
+  /// Tokens of a page, where keys are in pages.
+  int64_t pageSize();
   /// The most keys that a sequence in pages can have.
   mlir::Value countPlaces();
   /// Rows of a sequence: its queries times the heads of a group.

@@ -49,12 +49,6 @@ SmallVector<Value> AttentionBuilder::getSizes() {
   return {sizeOf(op.getQ(), 0), sizeOf(op.getQ(), 1), sizeOf(op.getK(), 1)};
 }
 
-Value AttentionBuilder::getOffset(Value offsets, Value at, Value total) {
-  Value offset = memref::LoadOp::create(*this, offsets, at);
-  offset = arith::IndexCastUIOp::create(*this, getIndexType(), offset);
-  return arith::MinUIOp::create(*this, offset, total);
-}
-
 Sequence AttentionBuilder::getSequence(Value batch) {
   Sequence result;
   result.batch = batch;
@@ -71,26 +65,25 @@ Sequence AttentionBuilder::getSequence(Value batch) {
     result.v = rowsOf(op.getV());
     return result;
   }
-  // The start of a sequence and its size, whatever the offsets are.
-  auto span = [&](Value offsets, Value total) -> std::pair<Value, Value> {
-    Value from = getOffset(offsets, batch, total);
-    Value to = max(getOffset(offsets, add(batch, 1), total), from);
+  // The start of a sequence and its size.
+  auto span = [&](Value offsets, Value rows) -> std::pair<Value, Value> {
+    auto [from, to] = loadSpan(offsets, batch, sizeOf(rows, 0));
     return {from, sub(to, from)};
   };
   std::tie(result.firstQuery, result.queries) =
-      span(op.getQOffsets(), sizeOf(op.getQ(), 0));
+      span(op.getQOffsets(), op.getQ());
   if (op.getTable()) {
-    Value length = loadIndex(op.getLengths(), batch);
-    result.keys = min(add(length, result.queries), countPlaces());
-    Value layers = add(sizeOf(op.getK(), 2), -1);
-    Value layer = min(loadIndex(op.getLayer(), {}), layers);
+    Value places = countPlaces();
+    Value length = loadIndex(op.getLengths(), batch, places);
+    result.keys = min(add(length, result.queries), places);
+    Value lastLayer = add(sizeOf(op.getK(), 2), -1);
+    Value layer = loadIndex(op.getLayer(), {}, lastLayer);
     result.k = getPages(result, layer, 0);
     result.v = getPages(result, layer, 1);
     return result;
   }
   Value firstKey;
-  std::tie(firstKey, result.keys) =
-      span(op.getKOffsets(), sizeOf(op.getK(), 0));
+  std::tie(firstKey, result.keys) = span(op.getKOffsets(), op.getK());
   auto rowsOf = [=](Value memory) {
     return RowSource{memory, /*scales=*/Value(),
                      [=](Value row, Value kvHead) -> SmallVector<Value> {
@@ -102,22 +95,26 @@ Sequence AttentionBuilder::getSequence(Value batch) {
   return result;
 }
 
+int64_t AttentionBuilder::pageSize() {
+  return cast<ShapedType>(op.getK().getType()).getShape()[3];
+}
+
 Value AttentionBuilder::countPlaces() {
-  return mul(sizeOf(op.getTable(), 1), sizeOf(op.getK(), 3));
+  return mul(op.getSizes()[2], pageSize());
 }
 
 /// Only what some query sees is read: the entries of other pages may hold
 /// anything. One that is out of range counts as the last page.
 RowSource AttentionBuilder::getPages(const Sequence &sequence, Value layer,
                                      int64_t side) {
-  ArrayRef<int64_t> shape = cast<ShapedType>(op.getK().getType()).getShape();
-  int64_t pageSize = shape[3];
-  Value kind = index(shape[1] == 1 ? 0 : side);
+  bool isLatent = cast<ShapedType>(op.getK().getType()).getShape()[1] == 1;
+  int64_t pageSize = this->pageSize();
+  Value kind = index(isLatent ? 0 : side);
   Value lastPage = add(sizeOf(op.getK(), 0), -1);
   Value first = visible(sequence, index(0)).from;
   Value batch = sequence.batch, table = op.getTable();
   auto pageOf = [=](Value row) {
-    return min(loadIndex(table, {batch, div(row, pageSize)}), lastPage);
+    return loadIndex(table, {batch, div(row, pageSize)}, lastPage);
   };
   // The page of the block that code is emitted for, where a block is in one.
   auto pageOfBlock = std::make_shared<Value>();

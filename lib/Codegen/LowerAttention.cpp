@@ -150,8 +150,8 @@ static void clearOthers(AttentionBuilder &b) {
              [&](Value head) { b.storeResult(none, {row, head}); });
     });
   };
-  clear(b.index(0), b.getOffset(offsets, b.index(0), total));
-  clear(b.getOffset(offsets, count, total), total);
+  clear(b.index(0), b.loadIndex(offsets, b.index(0), total));
+  clear(b.loadIndex(offsets, count, total), total);
 }
 
 /// Sequences of few rows, all heads of each; then those of many, head by head.
@@ -190,12 +190,10 @@ static void emitRagged(AttentionBuilder &b) {
 /// The most rows that a head of keys has in one sequence.
 static Value getMostRows(AttentionBuilder &b, Value sequences) {
   Value offsets = b.op.getQOffsets(), total = b.sizeOf(b.op.getQ(), 0);
-  auto offset = [&](Value at) { return b.getOffset(offsets, at, total); };
   Value most =
       b.loop(b.index(0), sequences, 1, b.index(0),
              [&](Value batch, ValueRange carried) -> SmallVector<Value> {
-               Value from = offset(batch);
-               Value to = b.max(offset(b.add(batch, 1)), from);
+               auto [from, to] = b.loadSpan(offsets, batch, total);
                return {b.max(carried[0], b.sub(to, from))};
              })[0];
   return b.mul(most, b.group);
@@ -216,8 +214,7 @@ static void emitPagedBlocks(AttentionBuilder &b, ArrayRef<Value> sizes) {
     SmallVector<Value> found = b.loop(
         zero, sizes[0], 1, {ids[1], sizes[0], zero},
         [&](Value batch, ValueRange carried) -> SmallVector<Value> {
-          Value from = b.getOffset(offsets, batch, total);
-          Value to = b.max(b.getOffset(offsets, b.add(batch, 1), total), from);
+          auto [from, to] = b.loadSpan(offsets, batch, total);
           Value rows = b.mul(b.sub(to, from), b.group);
           Value own = b.createOrFold<arith::SelectOp>(b.less(few, rows),
                                                       countBlocks(rows), zero);
@@ -243,8 +240,7 @@ static void emitPagedChunks(AttentionBuilder &b, ArrayRef<Value> sizes) {
     return b.max(b.div(b.add(keys, size - 1), size), b.index(1));
   };
   AttentionBuilder::Rows layout = b.describeRows(blocking.streamedKeys);
-  int64_t pageSize = cast<ShapedType>(b.op.getK().getType()).getShape()[3];
-  Value chunks = countChunks(b.mul(sizes[2], pageSize));
+  Value chunks = countChunks(b.countPlaces());
   Value stateSize =
       b.index(b.heads / b.group * blocking.fewRows * layout.stateStride);
   Value memory = b.allocate(b.mul(b.mul(sizes[0], chunks), stateSize));
@@ -276,8 +272,7 @@ static void emitPagedChunks(AttentionBuilder &b, ArrayRef<Value> sizes) {
 
 /// Keys and values are made of latent rows, for each sequence and head.
 static void emitLatent(AttentionBuilder &b) {
-  int64_t pageSize = cast<ShapedType>(b.op.getK().getType()).getShape()[3];
-  Value places = b.mul(b.op.getSizes()[2], pageSize);
+  Value places = b.countPlaces();
   b.parallel({b.op.getSizes()[0], b.countHeads()}, [&](ValueRange ids) {
     Sequence sequence = b.getSequence(ids[0]);
     b.when(b.less(b.index(0), sequence.queries),

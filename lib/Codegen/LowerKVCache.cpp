@@ -51,6 +51,8 @@ private:
   LoopKVStoreOp op;
   RowBuilder b;
   const int64_t size, pageSize;
+  /// The tokens that a row of the table has pages for.
+  Value places;
   /// A rotated row, where it is read twice.
   Value row;
 };
@@ -59,14 +61,12 @@ private:
 void StoreEmitter::emit() {
   Value tokens = b.sizeOf(op.getK(), 0);
   Value sequences = b.add(b.sizeOf(op.getOffsets(), 0), -1);
-  auto offsetOf = [&](Value at) {
-    return b.min(b.loadIndex(op.getOffsets(), at), tokens);
-  };
+  places = b.mul(b.sizeOf(op.getTable(), 1), pageSize);
   Value blocks = b.div(b.add(tokens, kTokens - 1), kTokens);
   b.parallel({sequences, blocks}, [&](ValueRange ids) {
     Value batch = ids[0];
-    Value from = offsetOf(batch);
-    Value to = b.max(offsetOf(b.add(batch, 1)), from);
+    Value from, to;
+    std::tie(from, to) = b.loadSpan(op.getOffsets(), batch, tokens);
     Value first = b.add(from, b.mul(ids[1], kTokens));
     b.when(b.less(first, to), [&] {
       std::optional<Rotation> rotation;
@@ -76,7 +76,7 @@ void StoreEmitter::emit() {
       if (op.getScales()) {
         row = b.allocate(llvm::alignTo(size, b.lanes));
       }
-      Value length = b.loadIndex(op.getLengths(), batch);
+      Value length = b.loadIndex(op.getLengths(), batch, places);
       b.loop(first, b.min(b.add(first, kTokens), to), 1, [&](Value token) {
         emitToken(rotation ? &*rotation : nullptr, batch, token,
                   b.add(length, b.sub(token, from)));
@@ -84,8 +84,8 @@ void StoreEmitter::emit() {
     });
   });
   if (op.getQ()) {
-    clear(b.index(0), offsetOf(b.index(0)));
-    clear(offsetOf(sequences), tokens);
+    clear(b.index(0), b.loadIndex(op.getOffsets(), b.index(0), tokens));
+    clear(b.loadIndex(op.getOffsets(), sequences, tokens), tokens);
   }
 }
 
@@ -107,15 +107,13 @@ void StoreEmitter::emitToken(Rotation *rotation, Value batch, Value token,
     rotation->setPosition(b.min(position, last));
     emitQueries(*rotation, token);
   }
-  Value places = b.mul(b.sizeOf(op.getTable(), 1), pageSize);
   b.when(b.less(position, places), [&] {
-    auto bounded = [&](Value number, int64_t axis) {
-      return b.min(number, b.add(b.sizeOf(op.getBlocks(), axis), -1));
+    auto lastOf = [&](int64_t axis) {
+      return b.add(b.sizeOf(op.getBlocks(), axis), -1);
     };
-    Value entry =
-        b.loadIndex(op.getTable(), {batch, b.div(position, pageSize)});
-    Value page = bounded(entry, 0);
-    Value layer = bounded(b.loadIndex(op.getLayer(), {}), 2);
+    Value page = b.loadIndex(op.getTable(), {batch, b.div(position, pageSize)},
+                             lastOf(0));
+    Value layer = b.loadIndex(op.getLayer(), {}, lastOf(2));
     SmallVector<Value> place{page, layer, b.mod(position, pageSize)};
     b.loop(b.index(0), b.sizeOf(op.getK(), 1), 1, [&](Value head) {
       auto loadFrom = [&](Value memory) {

@@ -36,9 +36,7 @@ private:
   }
   /// An offset, at most the number of entries.
   Value getOffset(Value row) {
-    Value offset = load(offsets, row);
-    offset = arith::IndexCastUIOp::create(b, b.getIndexType(), offset);
-    return b.min(offset, b.sizeOf(data, 0));
+    return b.loadIndex(offsets, row, b.sizeOf(data, 0));
   }
   Value getToken(Value entry) {
     Value token = load(data, {entry, b.index(0)});

@@ -140,9 +140,17 @@ Value RowBuilder::loadRow(Value memory, ArrayRef<Value> indices, Value column,
   return extend(loadStored(memory, indices, column, length));
 }
 
-Value RowBuilder::loadIndex(Value memory, ArrayRef<Value> indices) {
+Value RowBuilder::loadIndex(Value memory, ArrayRef<Value> indices, Value most) {
   Value loaded = memref::LoadOp::create(*this, memory, indices);
-  return arith::IndexCastUIOp::create(*this, getIndexType(), loaded);
+  loaded = arith::IndexCastUIOp::create(*this, getIndexType(), loaded);
+  return arith::MinUIOp::create(*this, loaded, most);
+}
+
+std::pair<Value, Value> RowBuilder::loadSpan(Value offsets, Value number,
+                                             Value total) {
+  Value from = loadIndex(offsets, number, total);
+  Value to = loadIndex(offsets, add(number, 1), total);
+  return {from, max(to, from)};
 }
 
 void RowBuilder::storeStored(Value value, Value memory, ArrayRef<Value> indices,

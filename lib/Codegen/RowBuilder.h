@@ -56,9 +56,14 @@ public:
   void storeCoded(mlir::Value value, mlir::Type code, mlir::Value memory,
                   llvm::ArrayRef<mlir::Value> indices, mlir::Value column,
                   int64_t length);
-  /// An integer of 32 or 64 bits; a negative one is large.
-  mlir::Value loadIndex(mlir::Value memory,
-                        llvm::ArrayRef<mlir::Value> indices);
+  /// An integer of 32 or 64 bits, at most `most`, which a negative one counts
+  /// as.
+  mlir::Value loadIndex(mlir::Value memory, llvm::ArrayRef<mlir::Value> indices,
+                        mlir::Value most);
+  /// Rows from offset `number` to below the next one, of `total` rows; whatever
+  /// the offsets are, both are within them and in this order.
+  std::pair<mlir::Value, mlir::Value>
+  loadSpan(mlir::Value offsets, mlir::Value number, mlir::Value total);
   /// A scalar operand, extended.
   mlir::Value loadElement(mlir::Value memory,
                           llvm::ArrayRef<mlir::Value> indices);

@@ -11,9 +11,9 @@
 // CHECK:           %[[INSIDE:.+]] = arith.cmpi slt
 // CHECK-NEXT:      scf.if %[[INSIDE]] {
 // CHECK:             memref.load %[[T]][%[[B]], %{{.+}}]
-// CHECK:             %[[PAGE:.+]] = arith.minsi
+// CHECK:             %[[PAGE:.+]] = arith.minui
 // CHECK:             memref.load %[[L]][]
-// CHECK:             %[[LAYER:.+]] = arith.minsi
+// CHECK:             %[[LAYER:.+]] = arith.minui
 // CHECK:             %[[PLACE:.+]] = arith.remui
 // CHECK-COUNT-2:     vector.store %{{.+}}, %[[P]][%[[PAGE]], %{{.+}}, %[[LAYER]], %[[PLACE]], %{{.+}}] : memref<?x2x2x4x2x8xf32>, vector<8xf32>
 func.func @store(%k: memref<?x2x8xf32>, %o: memref<?xi32>, %n: memref<?xi32>, %t: memref<?x?xi32>, %l: memref<i32>, %p: memref<?x2x2x4x2x8xf32>) attributes {kvern.kernel} {

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from graph.paged import CPU, U32, Cache, attend, bundle, offsets_of
+from kvern.driver import Buffer
 from kvern.dtype import DType
-from kvern.engine import InferenceSession
-from kvern.graph import Dim, Graph, TensorType, ops
+from kvern.engine import InferenceSession, Model
+from kvern.graph import BufferType, Dim, Graph, TensorType, ops
 
 F32 = DType.float32
 # Several chunks of keys for a few rows, several blocks of rows, and no tokens at all.
@@ -53,3 +56,53 @@ def test_long_and_odd(
     np.testing.assert_array_equal(results[0], results[1])
     wanted = attend(cache, q, COUNTS, 1, variant=mask, window=max(window, 0))
     np.testing.assert_allclose(results[0], wanted, rtol=2e-4, atol=2e-5)
+
+
+@functools.cache
+def model_with_signed_tables() -> Model:
+    """Stores and attention whose tables are of int64, over a cache of numbers and one of int8."""
+    i64, f32 = DType.int64, DType.float32
+    types = [
+        TensorType(f32, ["tokens", 4, 16], CPU),
+        TensorType(f32, ["tokens", 2, 16], CPU),
+        TensorType(i64, [Dim("batch") + 1], CPU),
+        TensorType(i64, [], CPU),
+        TensorType(i64, ["batch"], CPU),
+        TensorType(i64, ["batch", "most"], CPU),
+        TensorType(i64, [1], CPU),
+        BufferType(f32, ["pages", 2, 2, 16, 2, 16], CPU),
+        BufferType(DType.int8, ["pages", 2, 2, 16, 2, 16], CPU),
+        BufferType(f32, ["pages", 2, 2, 16, 2, 1], CPU),
+    ]
+    with Graph("signed", input_types=types) as graph:
+        q, k, offsets, layer, *tables = [value.tensor for value in graph.inputs[:7]]
+        blocks, codes, scales = [value.buffer for value in graph.inputs[7:]]
+        freqs = ops.constant(np.ones((8, 16), np.float32), f32, CPU)
+        results = []
+        for memory, factors in ((blocks, None), (codes, scales)):
+            cache = ops.paged_cache(memory, *tables, tables[-1], factors)
+            ops.kv_store(cache, layer, offsets, k, k)
+            turned = ops.rope_store(q, k, k, offsets, freqs, cache, layer)
+            results.append(ops.paged_attention(turned, offsets, cache, layer))
+        graph.output(*results)
+    return InferenceSession().load(graph)
+
+
+@pytest.mark.parametrize("bad", ["table", "lengths", "offsets", "layer"])
+@pytest.mark.parametrize("number", [-1, -3, -(10**6), -(2**63)])
+def test_negative_numbers_stay_in_the_cache(bad: str, number: int) -> None:
+    """As large ones do; the memory lies between pages that may not be touched."""
+    values = {"table": [[0, 1], [2, 1]], "lengths": [0, 17], "offsets": [0, 3, 5], "layer": 0}
+    arrays = {name: np.array(value, np.int64) for name, value in values.items()}
+    arrays[bad][...] = number
+    shape = [3, 2, 2, 16, 2, 16]
+    results = model_with_signed_tables().execute(
+        np.ones((5, 4, 16), np.float32),
+        np.ones((5, 2, 16), np.float32),
+        *(arrays[name] for name in ("offsets", "layer", "lengths", "table")),
+        np.array([3], np.int64),
+        Buffer.zeros(shape, DType.float32),
+        Buffer.zeros(shape, DType.int8),
+        Buffer.zeros([*shape[:-1], 1], DType.float32),
+    )
+    assert [list(result.shape) for result in results] == [[5, 4, 16]] * 2
