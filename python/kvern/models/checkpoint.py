@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import dataclasses
 import importlib.util
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
-
-import numpy as np
 
 from kvern.dtype import DType
 from kvern.errors import FileError, InputError, WeightError
@@ -116,11 +115,11 @@ class _State(Mapping[str, Any]):
         self._tensors = tensors
         self._wanted = wanted
         self._progress = progress
-        self._total = (
-            sum(int(np.prod(tensors[name].shape)) for name in wanted) * dtype.size_in_bytes
-        )
-        self._size = dtype.size_in_bytes
-        self._done: set[str] = set()
+        self._left = {
+            name: math.prod(tensors[name].shape) * dtype.size_in_bytes for name in wanted
+        }
+        self._total = sum(self._left.values())
+        self._done = 0
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._wanted)
@@ -132,9 +131,8 @@ class _State(Mapping[str, Any]):
         wanted = self._wanted[name]
         value = _converted(self._tensors[name], wanted)
         if self._progress is not None:
-            self._done.add(name)
-            done = sum(int(np.prod(self._tensors[each].shape)) for each in self._done)
-            self._progress(done * self._size, self._total, name)
+            self._done += self._left.pop(name, 0)
+            self._progress(self._done, self._total, name)
         return value
 
 
