@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kvern.driver import Buffer
 from kvern.dtype import DType
@@ -25,9 +25,6 @@ from kvern.nn.kv_cache._options import (
     KVCacheQuantizationConfig,
     KVConnectorType,
 )
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "KVCacheParams",
