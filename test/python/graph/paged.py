@@ -9,17 +9,7 @@ from typing import Any
 import numpy as np
 from kvern.driver import Buffer
 from kvern.dtype import DType
-from kvern.engine import InferenceSession, Model
-from kvern.graph import (
-    BufferType,
-    DeviceRef,
-    Dim,
-    Graph,
-    PagedCacheValue,
-    TensorType,
-    TensorValue,
-    ops,
-)
+from kvern.graph import BufferType, DeviceRef, PagedCacheValue, TensorType, ops
 from op_cases.attention import reference
 
 CPU = DeviceRef.CPU()
@@ -108,48 +98,26 @@ def offsets_of(counts: list[int]) -> np.ndarray[Any, Any]:
 
 
 def attend(
-    cache: Cache, q: np.ndarray[Any, Any], counts: list[int], layer: int, **options: Any
+    cache: Cache,
+    q: np.ndarray[Any, Any],
+    counts: list[int],
+    layer: int,
+    value_dim: int = 0,
+    **options: Any,
 ) -> np.ndarray[Any, Any]:
-    """Attention of the last `counts` tokens of sequences that are as long as the cache says."""
+    """Attention of the last `counts` tokens of sequences that are as long as the cache says.
+
+    Values are the first `value_dim` elements of keys in a latent cache, for which it is not 0.
+    """
     offsets = offsets_of(counts)
-    found = np.zeros(q.shape)
+    found = np.zeros([*q.shape[:-1], value_dim or cache.head_dim])
     for batch, (length, start, stop) in enumerate(
         zip(cache.lengths, offsets[:-1], offsets[1:], strict=True)
     ):
         if start == stop:
             continue
-        k, v = (cache.rows(batch, side, layer, length) for side in (0, 1))
+        k = cache.rows(batch, 0, layer, length)
+        v = k[..., :value_dim] if value_dim else cache.rows(batch, 1, layer, length)
         rows = q[None, start:stop].astype(np.float64)
         found[start:stop] = reference(rows, k[None], v[None], **options)[0]
     return found
-
-
-def attention_model(cache: Cache, heads: int, dtype: DType, **options: Any) -> Model:
-    """A step of a layer: store k and v, attend with q."""
-    kv = TensorType(dtype, ["tokens", cache.heads, cache.head_dim], CPU)
-    types = [
-        TensorType(dtype, ["tokens", heads, cache.head_dim], CPU),
-        kv,
-        kv,
-        TensorType(U32, [Dim("batch") + 1], CPU),
-        TensorType(U32, [], CPU),
-        *cache.types(),
-    ]
-    with Graph("step", input_types=types) as graph:
-        q, k, v, offsets, layer = [value.tensor for value in graph.inputs[:5]]
-        value = bundle(list(graph.inputs[5:]))
-        ops.kv_store(value, layer, offsets, k, v)
-        graph.output(ops.paged_attention(q, offsets, value, layer, **options))
-    return InferenceSession().load(graph)
-
-
-__all__ = [
-    "CPU",
-    "U32",
-    "Cache",
-    "TensorValue",
-    "attend",
-    "attention_model",
-    "bundle",
-    "offsets_of",
-]

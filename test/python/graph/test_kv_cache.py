@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from graph.cache_table import WINDOW, Line, error_bound, markdown, table
-from graph.paged import CPU, U32, Cache, bundle, offsets_of
+from graph.paged import CPU, U32, Cache, attend, bundle, offsets_of
 from kvern.dtype import DType
 from kvern.engine import InferenceSession, Model
 from kvern.errors import ExecutionError
@@ -31,7 +31,7 @@ DTYPES = {
     "f8E4M3FN": DType.float8_e4m3fn,
 }
 HEADS = {"MHA": 4, "GQA": 2, "MQA": 1, "MLA": 1}
-GRANULARITY, HEAD_DIM, PAGE = 32, 64, 4
+GRANULARITY, HEAD_DIM, VALUE_DIM, PAGE = 32, 64, 48, 4
 # Sequences around the size of a page; the step has single tokens and parts of prompts.
 LENGTHS, COUNTS = [0, 1, PAGE - 1, PAGE, PAGE + 1, 21], [0, 1, 3, 1, 2, 4]
 
@@ -67,7 +67,7 @@ def model_of(element: str, heads: str) -> tuple[Model, tuple[str, ...]]:
         q, k, v, offsets, layer = [value.tensor for value in graph.inputs[:5]]
         value = bundle(list(graph.inputs[5:]))
         ops.kv_store(value, layer, offsets, k, None if latent else v)
-        options: dict[str, Any] = {"value_dim": 48} if latent else {}
+        options: dict[str, Any] = {"value_dim": VALUE_DIM} if latent else {}
         graph.output(
             *[
                 ops.paged_attention(
@@ -102,16 +102,10 @@ def rows_of(lengths: list[int], heads: int, seed: int) -> np.ndarray[Any, Any]:
     return x.astype(np.float32)
 
 
-def attend(cache: Cache, q: Any, counts: list[int], line: Line) -> np.ndarray[Any, Any]:
+def attend_by(line: Line, cache: Cache, q: Any, counts: list[int]) -> np.ndarray[Any, Any]:
     """By the definition, over what is stored."""
-    latent = line.heads == "MLA"
-    offsets, found = offsets_of(counts), []
-    for batch, length in enumerate(cache.lengths):
-        own = q[None, offsets[batch] : offsets[batch + 1]].astype(np.float64)
-        k = cache.rows(batch, 0, 1, length)
-        v = k[..., :48] if latent else cache.rows(batch, 1, 1, length)
-        found.append(reference(own, k[None], v[None], variant=line.mask, window=line.window)[0])
-    return np.concatenate(found)
+    value_dim = VALUE_DIM if line.heads == "MLA" else 0
+    return attend(cache, q, counts, 1, value_dim, variant=line.mask, window=line.window)
 
 
 def evict(cache: Cache, counts: list[int], line: Line) -> None:
@@ -142,7 +136,7 @@ def test_line(line: Line) -> None:
 
     got = model.execute(q, k, v, offsets_of(LENGTHS), layer, *cache.values([0] * len(LENGTHS)))
     np.testing.assert_allclose(
-        got[at].to_numpy(), attend(cache, q, LENGTHS, line), rtol=2e-4, atol=2e-5
+        got[at].to_numpy(), attend_by(line, cache, q, LENGTHS), rtol=2e-4, atol=2e-5
     )
     offsets = offsets_of(LENGTHS)
     for side, given in enumerate([k] if line.heads == "MLA" else [k, v]):
@@ -155,7 +149,7 @@ def test_line(line: Line) -> None:
         [np.arange(stop - count, stop) for stop, count in zip(offsets[1:], COUNTS, strict=True)]
     )
     last = last.astype(int)
-    expected = attend(cache, q[last], COUNTS, line)
+    expected = attend_by(line, cache, q[last], COUNTS)
     if line.evicts:
         evict(cache, COUNTS, line)
     cached = [length - count for length, count in zip(LENGTHS, COUNTS, strict=True)]
@@ -174,7 +168,7 @@ def test_sequences_may_share_pages() -> None:
     k, v = (rows_of([3], 2, seed) for seed in (3, 4))
     q = np.random.default_rng(5).standard_normal((3, 4, HEAD_DIM)).astype(np.float32)
     got = model.execute(q, k, v, offsets_of([0, 3]), np.uint32(1), *cache.values([9, 8]))
-    expected = attend(cache, q, [0, 3], line)
+    expected = attend_by(line, cache, q, [0, 3])
     found = got[masks.index(line.mask)].to_numpy()
     np.testing.assert_allclose(found, expected, rtol=2e-4, atol=2e-5)
 
