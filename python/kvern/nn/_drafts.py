@@ -93,7 +93,7 @@ class Drafts:
 
 def count_up(count: Dim, device: DeviceRef) -> TensorValue:
     """0 to below `count`."""
-    return ops.range(0, count, 1, out_dim=count, dtype=DType.int64, device=device)
+    return ops.range(0, count, dtype=DType.int64, device=device)
 
 
 def pick(x: TensorValue, rows: TensorValue, columns: TensorValue) -> TensorValue:

@@ -103,7 +103,7 @@ def token_positions(
     name = "token_positions"
     lengths = check_tensor(name, "cache_lengths", cache_lengths, 1, DType.uint32).cast(DType.int64)
     offsets = check_tensor(name, "input_row_offsets", input_row_offsets, 1, DType.uint32)
-    rows = ops.range(0, tokens, out_dim=tokens, dtype=DType.int64, device=offsets.device)
+    rows = ops.range(0, tokens, dtype=DType.int64, device=offsets.device)
     offsets = offsets.cast(DType.int64)
     ends = ops.rebind(offsets[1:], lengths.shape)
     starts = ops.rebind(offsets[:-1], lengths.shape)

@@ -120,11 +120,10 @@ def _last_rows(offsets: TensorValue, count: TensorValue) -> tuple[TensorValue, T
     n, device = count.shape[0], offsets.device
     numbers = offsets.cast(DType.int64)
     starts, stops = ops.unsqueeze(numbers[:-1], 1), ops.unsqueeze(numbers[1:], 1)
-    steps = ops.range(0, n, out_dim=n, dtype=DType.int64, device=device)
+    steps = ops.range(0, n, dtype=DType.int64, device=device)
     total = TensorValue(n).to(device)
     rows = ops.max(stops - total + steps, starts)
-    size = offsets.shape[0]
-    firsts = ops.range(0, size, out_dim=size, dtype=DType.int64, device=device) * total
+    firsts = ops.range(0, offsets.shape[0], dtype=DType.int64, device=device) * total
     return ops.reshape(rows, [-1]), firsts
 
 
