@@ -74,7 +74,7 @@ class AttentionWithRope(CachedAttention):
             dtype: Element type of the weights.
             linear_cls: Class of the projections.
             stacked_qkv: Whether queries, keys and values have one weight.
-            scale: Factor of the scores; None for that of rope, `1 / sqrt(head_dim)` if it does not change it.
+            scale: Factor of the scores; None for `1 / sqrt(head_dim)`, times the `score_factor` of rope.
             has_bias: Whether the projections have biases.
             quant_config: The configuration of the encoding; see `Linear`.
             clip_qkv: Bound of the weights of queries, keys and values; see `Linear`.
@@ -119,8 +119,9 @@ class AttentionWithRope(CachedAttention):
                 f"cache, but got {rope.head_dim}"
             )
         self.rope = rope
-        is_partial = rope.head_dim < self.head_dim
-        self.scale = rope.compute_scale(self.scale if is_partial else scale)
+        if scale is None and rope.head_dim < self.head_dim:
+            scale = self.scale * rope.score_factor
+        self.scale = rope.compute_scale(scale)
         self.use_qk_norm = use_qk_norm
         self._fuse_rope_and_store = _fuse_rope_and_store
         if use_qk_norm:

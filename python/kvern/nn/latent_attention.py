@@ -77,7 +77,7 @@ class LatentAttentionWithRope(Unsharded, Module):
             linear_cls: Class of the projections.
             o_proj_dtype: Element type of the output projection; dtype by default.
             o_proj_quant_config: Not supported.
-            scale: Factor of the scores; None for `1 / sqrt(nope + rope)`, times the `score_factor` of a rope of YaRN.
+            scale: Factor of the scores; None for `1 / sqrt(nope + rope)`, times the `score_factor` of rope.
             q_lora_rank: Width of latent queries; None when queries are projected directly.
             kv_lora_rank: Width of the latent part of a row.
             qk_nope_head_dim: Elements of a head without positions.
@@ -125,8 +125,7 @@ class LatentAttentionWithRope(Unsharded, Module):
         self.buffer_size = buffer_size
         self.graph_mode = graph_mode
         size = qk_nope_head_dim + qk_rope_head_dim
-        factor = getattr(rope, "score_factor", 1.0)
-        self.scale = size**-0.5 * factor if scale is None else scale
+        self.scale = size**-0.5 * rope.score_factor if scale is None else scale
         linear = partial(linear_cls, dtype=dtype, device=device)
         norm_type = norm_dtype or dtype
         norm = partial(RMSNorm, dtype=norm_type, eps=rms_norm_eps, multiply_before_cast=False)

@@ -106,6 +106,11 @@ class RotaryEmbedding(Module):
         """What cosines and sines are multiplied by; scores get it squared."""
         return 1.0
 
+    @property
+    def score_factor(self) -> float:
+        """What the factor of attention scores is multiplied by."""
+        return 1.0
+
     def _rows(self) -> int:
         """Positions in the table."""
         return 2 * self.max_seq_len
@@ -137,8 +142,10 @@ class RotaryEmbedding(Module):
         return ops.reshape(table, [table.shape[0], self.head_dim])
 
     def compute_scale(self, user_scale: float | None = None) -> float:
-        """The factor of attention scores: user_scale, or `1 / sqrt(head_dim)`."""
-        return math.sqrt(1.0 / self.head_dim) if user_scale is None else user_scale
+        """The factor of attention scores: user_scale, or `score_factor / sqrt(head_dim)`."""
+        return (
+            math.sqrt(1.0 / self.head_dim) * self.score_factor if user_scale is None else user_scale
+        )
 
     def __call__(
         self,

@@ -155,19 +155,15 @@ class LongRoPERotaryEmbedding(RotaryEmbedding):
         is_long = ops.greater_equal(positions, float(params.original_max_position))
         return ops.where(is_long, long, short)
 
-    def compute_scale(self, user_scale: float | None = None) -> float:
-        """The factor of attention scores: user_scale, or `m^2 / sqrt(head_dim)`.
+    @property
+    def score_factor(self) -> float:
+        """What the factor of attention scores is multiplied by: `m^2`.
 
         m is `sqrt(1 + ln(max / original) / ln(original))` of the two contexts when the context was stretched, else 1.
         Other implementations multiply queries and keys by m each.
         """
         params = self.scaling_params
-        scale = super().compute_scale(user_scale)
-        if user_scale is not None or params is None:
-            return scale
+        if params is None:
+            return 1.0
         grown = params.max_position_embeddings / params.original_max_position
-        return (
-            scale
-            if grown <= 1
-            else scale * (1 + math.log(grown) / math.log(params.original_max_position))
-        )
+        return 1.0 if grown <= 1 else 1 + math.log(grown) / math.log(params.original_max_position)

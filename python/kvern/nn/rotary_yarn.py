@@ -213,11 +213,6 @@ class DeepseekYarnRotaryEmbedding(RotaryEmbedding):
 
     @property
     def score_factor(self) -> float:
-        """What the factor of the scores is multiplied by."""
+        """What the factor of attention scores is multiplied by: `g(mscale_all_dim)^2`."""
         params = self.scaling_params
         return 1.0 if params is None else _growth(params.scaling_factor, params.mscale_all_dim) ** 2
-
-    def compute_scale(self, user_scale: float | None = None) -> float:
-        """The factor of attention scores: user_scale, or `score_factor / sqrt(dim)`."""
-        scale = super().compute_scale(user_scale)
-        return scale if user_scale is not None else scale * self.score_factor

@@ -36,7 +36,8 @@ COMMON: dict[str, Any] = {
 
 def with_rope(interleaved: bool = False, width: int = SIZE, **options: Any) -> nn.AttentionWithRope:
     rope = nn.RotaryEmbedding(HEADS * width, HEADS, 100.0, 32, interleaved=interleaved)
-    return nn.AttentionWithRope(rope=rope, **(COMMON | options))
+    given: dict[str, Any] = {"rope": rope, **COMMON, **options}
+    return nn.AttentionWithRope(**given)
 
 
 def gguf(encoding: QuantizationEncoding) -> nn.GGUFQAttentionWithRope:
@@ -214,6 +215,17 @@ def test_weight_names() -> None:
         "k_norm.weight": [SIZE],
         "sinks": [HEADS],
     }
+
+
+def test_scale_of_a_rope_that_stretches() -> None:
+    """Scores grow as much where a part of each head is rotated."""
+    for width in (SIZE, SIZE // 2):
+        divisors = [1.0] * (width // 2)
+        params = nn.LongRoPEScalingParams(divisors, divisors, 16, 64)
+        rope = nn.LongRoPERotaryEmbedding(HEADS * width, HEADS, 100.0, 32, scaling_params=params)
+        wanted = SIZE**-0.5 * (1 + np.log(4) / np.log(16))
+        assert with_rope(rope=rope).scale == pytest.approx(wanted)
+        assert with_rope(rope=rope, scale=0.5).scale == 0.5
 
 
 @pytest.mark.parametrize(
