@@ -115,9 +115,7 @@ class _State(Mapping[str, Any]):
         self._tensors = tensors
         self._wanted = wanted
         self._progress = progress
-        self._left = {
-            name: math.prod(tensors[name].shape) * dtype.size_in_bytes for name in wanted
-        }
+        self._left = {name: math.prod(tensors[name].shape) * dtype.size_in_bytes for name in wanted}
         self._total = sum(self._left.values())
         self._done = 0
 
