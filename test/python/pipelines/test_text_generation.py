@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import small_checkpoint
 from kvern.errors import ExecutionError, InputError, InputTypeError
 from kvern.pipelines import SamplingParams, TextGeneration
+from pipelines import small_checkpoint
 
 pytest.importorskip("safetensors")
 pytest.importorskip("tokenizers")

@@ -13,7 +13,7 @@ from kvern.errors import FileError, InputError, UnsupportedError
 from kvern.graph.weights.gguf_header import read_gguf_header
 from kvern.pipelines import Tokenizer
 from kvern.pipelines.gguf_tokenizer import PRE_TOKENIZERS
-from small_checkpoint import LETTERS, byte_level
+from pipelines.small_checkpoint import LETTERS, byte_level
 
 tokenizers = pytest.importorskip("tokenizers")
 
