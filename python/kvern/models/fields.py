@@ -99,13 +99,14 @@ class Fields:
         return instead
 
     def check(self) -> None:
-        """Ends the reading.
+        """Ends the reading. What is wrong with a value is told once, also when several parts read it.
 
         Raises:
             ValueError: Values are missing or wrong; all are listed.
         """
         if self.problems:
-            raise InputError("\n  ".join([f"{self.source} cannot be used", *self.problems]))
+            problems = dict.fromkeys(self.problems)
+            raise InputError("\n  ".join([f"{self.source} cannot be used", *problems]))
 
 
 _MISSING: Any = object()

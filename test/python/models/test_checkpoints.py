@@ -118,6 +118,17 @@ def test_wrong_values_are_told_at_once(tmp_path: Path) -> None:
         assert line in text
 
 
+@pytest.mark.parametrize("name", ["gemma2", "mistral", "qwen2", "deepseek_v2"])
+def test_wrong_values_are_told_once(tmp_path: Path, name: str) -> None:
+    """Also those that an architecture reads again."""
+    folder = edited(save(name, tmp_path), hidden_size="x", num_hidden_layers=0)
+    with pytest.raises(InputError) as caught:
+        models.open_checkpoint(folder)
+    lines = str(caught.value).splitlines()
+    assert len(lines) == len(set(lines))
+    assert "  num_hidden_layers: expected an integer from 1 to 4096, but got 0" in lines
+
+
 WRONG: dict[str, tuple[str, dict[str, Any], type[Exception], str]] = {
     "architecture": (
         "llama",
