@@ -9,7 +9,31 @@ from typing import Any, Protocol, runtime_checkable
 from kvern.graph import DeviceRef
 from kvern.nn.kv_cache._options import KVConnectorType
 
-__all__ = ["KVCacheParamInterface"]
+__all__ = ["DerivedCounts", "KVCacheParamInterface"]
+
+
+class DerivedCounts:
+    """Counts that follow from the parameters of one cache and of a tree of caches alike."""
+
+    devices: Sequence[DeviceRef]
+    data_parallel_degree: int
+    speculative_method: str | None
+    num_draft_tokens: int
+
+    @property
+    def n_devices(self) -> int:
+        """Number of devices."""
+        return len(self.devices)
+
+    @property
+    def tensor_parallel_degree(self) -> int:
+        """Devices of a replica."""
+        return self.n_devices // self.data_parallel_degree
+
+    @property
+    def num_eagle_speculative_tokens(self) -> int:
+        """Draft tokens of the method "eagle"."""
+        return self.num_draft_tokens if self.speculative_method == "eagle" else 0
 
 
 @runtime_checkable

@@ -13,14 +13,14 @@ from kvern.graph import BufferType, DeviceRef, TensorType
 from kvern.nn.kv_cache._buffers import MultiKVCacheBuffer
 from kvern.nn.kv_cache._building import KVCacheAssignment
 from kvern.nn.kv_cache._inputs import MultiKVCacheInputs
-from kvern.nn.kv_cache._interface import KVCacheParamInterface
+from kvern.nn.kv_cache._interface import DerivedCounts, KVCacheParamInterface
 from kvern.nn.kv_cache._options import KVConnectorType
 
 __all__ = ["MultiKVCacheParams"]
 
 
 @dataclass(frozen=True)
-class MultiKVCacheParams:
+class MultiKVCacheParams(DerivedCounts):
     """Parameters of a tree of caches (of a target and its draft, say) whose pages are given out together.
 
     Attributes:
@@ -57,24 +57,9 @@ class MultiKVCacheParams:
                     )
 
     @property
-    def n_devices(self) -> int:
-        """Number of devices."""
-        return len(self.devices)
-
-    @property
-    def tensor_parallel_degree(self) -> int:
-        """Devices of a replica."""
-        return self.n_devices // self.data_parallel_degree
-
-    @property
     def bytes_per_block(self) -> int:
         """Bytes of a page: of all children, on all devices of a replica."""
         return sum(child.bytes_per_block for child in self.children)
-
-    @property
-    def num_eagle_speculative_tokens(self) -> int:
-        """Draft tokens of the method "eagle"."""
-        return self.num_draft_tokens if self.speculative_method == "eagle" else 0
 
     @property
     def enable_prefix_caching(self) -> bool:

@@ -21,6 +21,7 @@ from kvern.nn.kv_cache._building import (
 )
 from kvern.nn.kv_cache._checks import check_dtype, check_options
 from kvern.nn.kv_cache._inputs import KVCacheInputs
+from kvern.nn.kv_cache._interface import DerivedCounts
 from kvern.nn.kv_cache._options import (
     KVCacheQuantizationConfig,
     KVConnectorType,
@@ -37,7 +38,7 @@ _SHORTHANDS = {"bfloat16": "bf16", "float16": "f16", "float32": "f32", "float8_e
 
 
 @dataclass(frozen=True)
-class KVCacheParams:
+class KVCacheParams(DerivedCounts):
     """Parameters of one paged cache. Abstract: make a `MHAKVCacheParams` or a `MLAKVCacheParams`.
 
     Attributes:
@@ -101,16 +102,6 @@ class KVCacheParams:
     # --- Shapes -----------------------------------------------------------------------------------------------
 
     @property
-    def n_devices(self) -> int:
-        """Number of devices."""
-        return len(self.devices)
-
-    @property
-    def tensor_parallel_degree(self) -> int:
-        """Devices of a replica."""
-        return self.n_devices // self.data_parallel_degree
-
-    @property
     def is_mla(self) -> bool:
         """Whether a page holds latent rows rather than keys and values."""
         return False
@@ -129,11 +120,6 @@ class KVCacheParams:
     def kv_dim(self) -> int:
         """2, for keys and values; 1 for latent rows."""
         return 1 if self.is_mla else 2
-
-    @property
-    def num_eagle_speculative_tokens(self) -> int:
-        """Draft tokens of the method "eagle"."""
-        return self.num_draft_tokens if self.speculative_method == "eagle" else 0
 
     @property
     def dtype_shorthand(self) -> str:
