@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from kvern.errors import InputError
 from kvern.nn.kv_cache import KVCacheParamInterface
 
-__all__ = ["CacheMemoryPlan", "plan_memory"]
+__all__ = ["CacheMemoryPlan", "plan_memory", "table_columns"]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from kvern.kv_cache._pool import PagePool
 from kvern.kv_cache._prefix import PageNode, PrefixIndex
 from kvern.kv_cache._sequence import PageSequence
 
-__all__ = ["Hit", "Reservation", "page_tokens", "plan_reservation"]
+__all__ = ["Hit", "Reservation", "find_chain", "page_tokens", "plan_reservation"]
 
 
 @dataclass

@@ -21,7 +21,7 @@ from kvern.models.qwen2 import QWEN2
 from kvern.models.qwen3 import QWEN3
 from kvern.nn.kv_cache import KVCacheParams, MHAKVCacheParams, MLAKVCacheParams
 
-__all__ = ["ARCHITECTURES", "build_graph", "build_model", "kv_params"]
+__all__ = ["ARCHITECTURES", "build_graph", "build_model", "compute_dtype", "kv_params"]
 
 # By name.
 ARCHITECTURES: dict[str, Architecture] = {

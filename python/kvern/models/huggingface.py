@@ -14,7 +14,16 @@ from kvern.models.architecture import Architecture
 from kvern.models.config import ModelConfig, RopeConfig
 from kvern.models.fields import MOST_LAYERS, MOST_POSITIONS, Fields
 
-__all__ = ["file_name", "our_name", "read_config", "read_json", "weight_files"]
+__all__ = [
+    "activation",
+    "chat_template",
+    "file_name",
+    "our_name",
+    "read_config",
+    "read_json",
+    "weight_files",
+    "windows",
+]
 
 _DTYPES = {
     "float32": DType.float32,
@@ -139,7 +148,7 @@ def read_config(
         "max_seq_len": f.integer("max_position_embeddings", most=MOST_POSITIONS),
         "rms_norm_eps": f.number("rms_norm_eps", 1e-6),
         "rope": _rope(f, known[kind].huggingface_interleaved),
-        "activation": f.choice("hidden_act", _ACTIVATIONS, "silu"),
+        "activation": activation(f, "hidden_act", "silu"),
         "tie_word_embeddings": f.flag("tie_word_embeddings", False),
         "bos_token_id": next(iter(f.ids("bos_token_id")), None),
         "eos_token_ids": _eos_tokens(folder, f),
