@@ -74,10 +74,18 @@ LogicalResult kvern::checkSameElementType(InferError error,
 }
 
 FailureOr<SmallVector<kvern::TensorType>>
-kvern::getUniformTypes(InferError error, ValueRange operands) {
+kvern::getTypesOnOneDevice(InferError error, ValueRange operands) {
   auto types = getTensorTypes(error, operands);
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
-      failed(checkSameElementType(error, *types))) {
+  if (failed(types) || failed(checkSameDevice(error, *types))) {
+    return failure();
+  }
+  return types;
+}
+
+FailureOr<SmallVector<kvern::TensorType>>
+kvern::getUniformTypes(InferError error, ValueRange operands) {
+  auto types = getTypesOnOneDevice(error, operands);
+  if (failed(types) || failed(checkSameElementType(error, *types))) {
     return failure();
   }
   return types;

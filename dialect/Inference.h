@@ -61,6 +61,10 @@ llvm::LogicalResult checkSameDevice(InferError error,
 llvm::LogicalResult checkSameElementType(InferError error,
                                          llvm::ArrayRef<TensorType> types);
 
+/// The operands as tensors of one device.
+llvm::FailureOr<llvm::SmallVector<TensorType>>
+getTypesOnOneDevice(InferError error, mlir::ValueRange operands);
+
 /// The operands as tensors of one device and element type.
 llvm::FailureOr<llvm::SmallVector<TensorType>>
 getUniformTypes(InferError error, mlir::ValueRange operands);

@@ -169,8 +169,8 @@ LogicalResult RaggedAttentionOp::inferReturnTypes(
     MLIRContext *, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types))) {
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   // All but the offsets.
@@ -205,8 +205,8 @@ LogicalResult RopeOp::inferReturnTypes(MLIRContext *,
                                        Adaptor adaptor,
                                        SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types))) {
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   kvern::TensorType x = (*types)[0], table = (*types)[1];

@@ -89,8 +89,8 @@ LogicalResult kvern::inferWhere(std::optional<Location> location,
                                 StringRef opName, ValueRange operands,
                                 InferResults &results) {
   InferError error(location, opName);
-  auto types = getTensorTypes(error, operands);
-  if (failed(types) || failed(checkSameDevice(error, *types))) {
+  auto types = getTypesOnOneDevice(error, operands);
+  if (failed(types)) {
     return failure();
   }
   auto values = broadcast(error, ArrayRef(*types).drop_front());

@@ -21,9 +21,9 @@ LogicalResult GatherOp::inferReturnTypes(MLIRContext *,
                                          Adaptor adaptor,
                                          SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
   int64_t axis = adaptor.getAxis();
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
+  if (failed(types) ||
       failed(checkAxis(error, axis, types->front().getRank()))) {
     return failure();
   }

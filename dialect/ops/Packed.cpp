@@ -79,8 +79,8 @@ LogicalResult PackedMatmulOp::inferReturnTypes(MLIRContext *context,
                                                Adaptor adaptor,
                                                SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types))) {
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   Type element = types->front().getElementType();
@@ -126,8 +126,8 @@ LogicalResult PackedGatherOp::inferReturnTypes(MLIRContext *,
                                                Adaptor adaptor,
                                                SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types))) {
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   ArrayRef<DimAttr> panels = types->front().getShape();

@@ -94,8 +94,8 @@ LogicalResult QuantizedMatmulOp::inferReturnTypes(
     MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
+  if (failed(types) ||
       failed(checkActivations(error, adaptor.getActivations()))) {
     return failure();
   }
@@ -196,8 +196,8 @@ LogicalResult PackedQuantizedMatmulOp::inferReturnTypes(
     MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types)) ||
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
+  if (failed(types) ||
       failed(checkActivations(error, adaptor.getActivations()))) {
     return failure();
   }
@@ -234,8 +234,8 @@ LogicalResult PackedQuantizedGatherOp::inferReturnTypes(
     MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTensorTypes(error, adaptor.getOperands());
-  if (failed(types) || failed(checkSameDevice(error, *types))) {
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
+  if (failed(types)) {
     return failure();
   }
   FailureOr<BlockEncoding> encoding =

@@ -24,16 +24,6 @@ void KvernDialect::registerSamplingOps() {
 // Graph ops
 //===----------------------------------------------------------------------===//
 
-/// The operands as tensors of one device.
-static FailureOr<SmallVector<kvern::TensorType>> getTypes(InferError error,
-                                                          ValueRange operands) {
-  auto types = getTensorTypes(error, operands);
-  if (failed(types) || failed(checkSameDevice(error, *types))) {
-    return failure();
-  }
-  return types;
-}
-
 /// A word of a counter.
 static bool isStream(uint64_t stream) { return stream >> 32 == 0; }
 
@@ -41,7 +31,7 @@ LogicalResult RandomUniformOp::inferReturnTypes(
     MLIRContext *context, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTypes(error, adaptor.getOperands());
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
   if (failed(types)) {
     return failure();
   }
@@ -66,7 +56,7 @@ LogicalResult SampleTokensOp::inferReturnTypes(MLIRContext *context,
                                                Adaptor adaptor,
                                                SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTypes(error, adaptor.getOperands());
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
   if (failed(types)) {
     return failure();
   }
@@ -122,7 +112,7 @@ LogicalResult FilterLogitsOp::inferReturnTypes(MLIRContext *,
                                                Adaptor adaptor,
                                                SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTypes(error, adaptor.getOperands());
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
   if (failed(types)) {
     return failure();
   }
@@ -156,7 +146,7 @@ LogicalResult ApplyPenaltiesOp::inferReturnTypes(
     MLIRContext *, std::optional<Location> location, Adaptor adaptor,
     SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTypes(error, adaptor.getOperands());
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
   if (failed(types)) {
     return failure();
   }
@@ -192,7 +182,7 @@ LogicalResult CountTokensOp::inferReturnTypes(MLIRContext *,
                                               Adaptor adaptor,
                                               SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
-  auto types = getTypes(error, adaptor.getOperands());
+  auto types = getTypesOnOneDevice(error, adaptor.getOperands());
   if (failed(types)) {
     return failure();
   }
