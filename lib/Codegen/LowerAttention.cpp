@@ -307,17 +307,8 @@ struct LowerAttentionPass
       }
     });
     for (Operation *op : ops) {
-      for (Value operand : op->getOperands()) {
-        auto type = dyn_cast<MemRefType>(operand.getType());
-        if (operand.getType().isIndex()) {
-          continue;
-        }
-        if (!type || !type.isLastDimUnitStride()) {
-          op->emitOpError("expected memrefs whose last axis is contiguous, but "
-                          "got ")
-              << operand.getType();
-          return signalPassFailure();
-        }
+      if (failed(checkContiguousRows(op))) {
+        return signalPassFailure();
       }
       OpBuilder builder(op);
       if (auto rope = dyn_cast<LoopRopeOp>(op)) {

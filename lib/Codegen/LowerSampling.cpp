@@ -162,17 +162,8 @@ struct LowerSamplingPass : kvern::impl::LowerSamplingBase<LowerSamplingPass> {
       }
     });
     for (Operation *op : ops) {
-      for (Value operand : op->getOperands()) {
-        auto type = dyn_cast<MemRefType>(operand.getType());
-        if (operand.getType().isIndex()) {
-          continue;
-        }
-        if (!type || !type.isLastDimUnitStride()) {
-          op->emitOpError("expected memrefs whose last axis is contiguous, but "
-                          "got ")
-              << operand.getType();
-          return signalPassFailure();
-        }
+      if (failed(checkContiguousRows(op))) {
+        return signalPassFailure();
       }
       lower(op);
       op->erase();

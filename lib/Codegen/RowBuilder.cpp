@@ -17,6 +17,18 @@ Type kvern::getAccumulatorType(Type element) {
   return element.isF64() ? element : Float32Type::get(element.getContext());
 }
 
+LogicalResult kvern::checkContiguousRows(Operation *op) {
+  for (Type operand : op->getOperandTypes()) {
+    auto type = dyn_cast<MemRefType>(operand);
+    if (!operand.isIndex() && !(type && type.isLastDimUnitStride())) {
+      return op->emitOpError("expected memrefs whose last axis is contiguous, "
+                             "but got ")
+             << operand;
+    }
+  }
+  return success();
+}
+
 RowBuilder::RowBuilder(Location loc, OpBuilder &builder, Type element,
                        int64_t vectorBits)
     : LoopBuilder(loc, builder), element(element),

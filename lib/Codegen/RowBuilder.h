@@ -10,6 +10,10 @@ namespace kvern {
 /// The type that elements are computed in: f32 for narrower floats.
 mlir::Type getAccumulatorType(mlir::Type element);
 
+/// Whether all that an op with loops inside reads and writes is memory whose
+/// rows are contiguous, or an index; reports what is not.
+llvm::LogicalResult checkContiguousRows(mlir::Operation *op);
+
 /// Emits code that computes in registers of `vectorBits` bits of `element`.
 class RowBuilder : public LoopBuilder {
 public:
