@@ -13,6 +13,22 @@ using namespace kvern;
 
 using utils::IteratorType;
 
+LogicalResult kvern::replaceEmpty(Operation *op, PatternRewriter &rewriter) {
+  LoopBuilder loops(rewriter, op);
+  SmallVector<Value> results;
+  for (Value result : op->getResults()) {
+    auto type = cast<kvern::TensorType>(result.getType());
+    if (!isEmpty(type.getShape())) {
+      return failure();
+    }
+    Type storage = getStorageType(type.getElementType());
+    auto zero = cast<TypedAttr>(rewriter.getZeroAttr(storage));
+    results.push_back(loops.fill(type.getShape(), zero));
+  }
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
 LoopBuilder::LoopBuilder(OpBuilder &builder, Operation *op)
     : builder(builder), location(op->getLoc()),
       dims(op->getParentOfType<func::FuncOp>()) {}
@@ -30,6 +46,11 @@ Value LoopBuilder::empty(ArrayRef<DimAttr> shape, Type storageType) {
   return tensor::EmptyOp::create(builder, location,
                                  dims.getFoldResults(builder, location, shape),
                                  storageType);
+}
+
+Value LoopBuilder::emptyFor(Value result) {
+  auto type = cast<kvern::TensorType>(result.getType());
+  return empty(type.getShape(), getStorageType(type.getElementType()));
 }
 
 Value LoopBuilder::fill(ArrayRef<DimAttr> shape, TypedAttr value) {

@@ -18,6 +18,11 @@ namespace kvern {
 /// and slices of MLIR do not expect them.
 bool isEmpty(llvm::ArrayRef<DimAttr> shape);
 
+/// Replaces an op whose results are all known to be empty; fails when there is
+/// something to compute.
+llvm::LogicalResult replaceEmpty(mlir::Operation *op,
+                                 mlir::PatternRewriter &rewriter);
+
 /// What a loop nest reads: `map` takes the loops to the axes of `value`.
 struct LoopOperand {
   mlir::Value value;
@@ -41,6 +46,8 @@ public:
                                  mlir::Type storageType);
   /// A tensor without values.
   mlir::Value empty(llvm::ArrayRef<DimAttr> shape, mlir::Type storageType);
+  /// What a result of an op with loops inside is written to.
+  mlir::Value emptyFor(mlir::Value result);
   /// A tensor of one value.
   mlir::Value fill(llvm::ArrayRef<DimAttr> shape, mlir::TypedAttr value);
   mlir::OpFoldResult size(DimAttr dim) {

@@ -20,6 +20,8 @@ namespace {
 struct CacheParts {
   Value blocks, scales, lengths, table;
   TypeAttr type;
+  /// The sizes of the table.
+  DimAttr sequences, most;
 };
 
 } // namespace
@@ -34,10 +36,15 @@ static FailureOr<CacheParts> getParts(Operation *op, Value cache,
     return value ? rewriter.getRemappedValue(value) : Value();
   };
   auto type = cast<PagedCacheType>(cache.getType());
-  CacheParts parts{convert(made.getBlocks()), convert(made.getScales()),
-                   convert(made.getCacheLengths()), convert(made.getTable()),
-                   TypeAttr::get(type.getElementType())};
-  return parts;
+  ArrayRef<DimAttr> table =
+      cast<kvern::TensorType>(made.getTable().getType()).getShape();
+  return CacheParts{convert(made.getBlocks()),
+                    convert(made.getScales()),
+                    convert(made.getCacheLengths()),
+                    convert(made.getTable()),
+                    TypeAttr::get(type.getElementType()),
+                    table[0],
+                    table[1]};
 }
 
 namespace {
@@ -71,10 +78,7 @@ struct RopeStoreConversion : OpConversionPattern<RopeStoreOp> {
     if (failed(cache)) {
       return failure();
     }
-    LoopBuilder loops(rewriter, op);
-    auto type = cast<kvern::TensorType>(op.getType());
-    Value init =
-        loops.empty(type.getShape(), getStorageType(type.getElementType()));
+    Value init = LoopBuilder(rewriter, op).emptyFor(op.getResult());
     rewriter.replaceOpWithNewOp<LoopKVStoreOp>(
         op, init.getType(), adaptor.getK(), adaptor.getV(),
         adaptor.getOffsets(), cache->lengths, cache->table, adaptor.getLayer(),
@@ -88,30 +92,26 @@ struct RopeStoreConversion : OpConversionPattern<RopeStoreOp> {
 
 /// Both forms of attention over pages; that of latent rows has `kvB`.
 template <typename OpT>
-static LogicalResult convertAttention(OpT op, ValueRange operands, Value sinks,
-                                      Value kvB, FloatAttr softcap,
+static LogicalResult convertAttention(OpT op, typename OpT::Adaptor adaptor,
+                                      Value sinks, Value kvB, FloatAttr softcap,
                                       ConversionPatternRewriter &rewriter) {
   FailureOr<CacheParts> cache = getParts(op, op.getCache(), rewriter);
   if (failed(cache)) {
     return failure();
   }
   LoopBuilder loops(rewriter, op);
-  auto type = cast<kvern::TensorType>(op.getType());
-  Value init =
-      loops.empty(type.getShape(), getStorageType(type.getElementType()));
-  auto made = op.getCache().template getDefiningOp<PagedCacheOp>();
-  ArrayRef<DimAttr> table =
-      cast<kvern::TensorType>(made.getTable().getType()).getShape();
+  Value init = loops.emptyFor(op.getResult());
+  DimAttr tokens = cast<kvern::TensorType>(op.getType()).getShape()[0];
   SmallVector<Value> sizes;
-  for (DimAttr dim : {table[0], type.getShape()[0], table[1]}) {
+  for (DimAttr dim : {cache->sequences, tokens, cache->most}) {
     sizes.push_back(loops.index(loops.size(dim)));
   }
-  Value q = operands[0], offsets = operands[1], layer = operands[2];
   rewriter.replaceOpWithNewOp<LoopAttentionOp>(
-      op, init.getType(), q, cache->blocks, cache->blocks, /*mask=*/Value(),
-      sinks, offsets, /*k_offsets=*/Value(), cache->lengths, cache->table,
-      layer, cache->scales, kvB, sizes, init, op.getScaleAttr(),
-      op.getMaskVariantAttr(), op.getWindowAttr(), softcap, cache->type);
+      op, init.getType(), adaptor.getQ(), cache->blocks, cache->blocks,
+      /*mask=*/Value(), sinks, adaptor.getOffsets(), /*k_offsets=*/Value(),
+      cache->lengths, cache->table, adaptor.getLayer(), cache->scales, kvB,
+      sizes, init, op.getScaleAttr(), op.getMaskVariantAttr(),
+      op.getWindowAttr(), softcap, cache->type);
   return success();
 }
 
@@ -122,9 +122,8 @@ struct PagedAttentionConversion : OpConversionPattern<PagedAttentionOp> {
   LogicalResult
   matchAndRewrite(PagedAttentionOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    return convertAttention(
-        op, {adaptor.getQ(), adaptor.getOffsets(), adaptor.getLayer()},
-        adaptor.getSinks(), /*kvB=*/Value(), op.getSoftcapAttr(), rewriter);
+    return convertAttention(op, adaptor, adaptor.getSinks(), /*kvB=*/Value(),
+                            op.getSoftcapAttr(), rewriter);
   }
 };
 
@@ -133,10 +132,8 @@ struct LatentAttentionConversion : OpConversionPattern<LatentAttentionOp> {
   LogicalResult
   matchAndRewrite(LatentAttentionOp op, OpAdaptor adaptor,
                   ConversionPatternRewriter &rewriter) const override {
-    return convertAttention(
-        op, {adaptor.getQ(), adaptor.getOffsets(), adaptor.getLayer()},
-        /*sinks=*/Value(), adaptor.getKvB(), rewriter.getF64FloatAttr(0.0),
-        rewriter);
+    return convertAttention(op, adaptor, /*sinks=*/Value(), adaptor.getKvB(),
+                            rewriter.getF64FloatAttr(0.0), rewriter);
   }
 };
 

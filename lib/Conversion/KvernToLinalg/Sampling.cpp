@@ -15,30 +15,6 @@
 using namespace mlir;
 using namespace kvern;
 
-/// The tensor that a result is written to.
-static Value getInit(LoopBuilder &loops, Value result) {
-  auto type = cast<kvern::TensorType>(result.getType());
-  return loops.empty(type.getShape(), getStorageType(type.getElementType()));
-}
-
-/// Replaces an op without elements to compute; fails when there are some.
-static LogicalResult replaceEmpty(Operation *op,
-                                  ConversionPatternRewriter &rewriter) {
-  LoopBuilder loops(rewriter, op);
-  SmallVector<Value> results;
-  for (Value result : op->getResults()) {
-    auto type = cast<kvern::TensorType>(result.getType());
-    if (!isEmpty(type.getShape())) {
-      return failure();
-    }
-    Type storage = getStorageType(type.getElementType());
-    auto zero = cast<TypedAttr>(rewriter.getZeroAttr(storage));
-    results.push_back(loops.fill(type.getShape(), zero));
-  }
-  rewriter.replaceOp(op, results);
-  return success();
-}
-
 namespace {
 
 struct RandomUniformConversion : OpConversionPattern<RandomUniformOp> {
@@ -73,7 +49,7 @@ struct SampleTokensConversion : OpConversionPattern<SampleTokensOp> {
     LoopBuilder loops(rewriter, op);
     SmallVector<Value> inits;
     for (Value result : op.getResults()) {
-      inits.push_back(getInit(loops, result));
+      inits.push_back(loops.emptyFor(result));
     }
     ArrayRef<DimAttr> shape =
         cast<kvern::TensorType>(op.getLogits().getType()).getShape();
@@ -96,7 +72,7 @@ struct FilterLogitsConversion : OpConversionPattern<FilterLogitsOp> {
       return success();
     }
     LoopBuilder loops(rewriter, op);
-    Value init = getInit(loops, op.getResult());
+    Value init = loops.emptyFor(op.getResult());
     ArrayRef<DimAttr> shape = cast<kvern::TensorType>(op.getType()).getShape();
     Value vocabulary = loops.index(loops.size(shape[1]));
     rewriter.replaceOpWithNewOp<LoopFilterLogitsOp>(
@@ -116,7 +92,7 @@ struct ApplyPenaltiesConversion : OpConversionPattern<ApplyPenaltiesOp> {
       return success();
     }
     LoopBuilder loops(rewriter, op);
-    Value init = getInit(loops, op.getResult());
+    Value init = loops.emptyFor(op.getResult());
     rewriter.replaceOpWithNewOp<LoopApplyPenaltiesOp>(
         op, TypeRange(init.getType()), adaptor.getLogits(), adaptor.getData(),
         adaptor.getOffsets(), adaptor.getFrequency(), adaptor.getPresence(),
@@ -134,7 +110,7 @@ struct CountTokensConversion : OpConversionPattern<CountTokensOp> {
       return success();
     }
     LoopBuilder loops(rewriter, op);
-    Value init = getInit(loops, op.getResult());
+    Value init = loops.emptyFor(op.getResult());
     rewriter.replaceOpWithNewOp<LoopCountTokensOp>(
         op, TypeRange(init.getType()), adaptor.getData(), adaptor.getOffsets(),
         adaptor.getTokens(), init);
