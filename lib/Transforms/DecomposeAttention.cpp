@@ -9,9 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/ops/Attention.h"
+#include "lib/Transforms/GraphBuilder.h"
 #include "lib/Transforms/Passes.h"
-
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace kvern {
 #define GEN_PASS_DEF_DECOMPOSEATTENTION
@@ -25,10 +24,10 @@ namespace {
 
 /// Builds what one op means. Axes are called b, n, m, h, g, d as in the
 /// description of the op.
-class Decomposer : public ImplicitLocOpBuilder {
+class Decomposer : public GraphBuilder {
 public:
   Decomposer(AttentionOp op, OpBuilder &builder)
-      : ImplicitLocOpBuilder(op.getLoc(), builder), op(op),
+      : GraphBuilder(op.getLoc(), builder), op(op),
         type(cast<kvern::TensorType>(op.getType())), device(type.getDevice()) {
     Type element = type.getElementType();
     compute = element.isF64() ? element : Type(getF32Type());
@@ -45,21 +44,10 @@ public:
   Value build();
 
 private:
-  static ArrayRef<DimAttr> shapeOf(Value value) {
-    return cast<kvern::TensorType>(value.getType()).getShape();
-  }
-  DimAttr dim(int64_t size) { return DimAttr::getStatic(getContext(), size); }
-
   template <typename OpT, typename... Args> Value emit(Args &&...args) {
     return OpT::create(*this, std::forward<Args>(args)...);
   }
   Value wide(Value value) { return emit<CastOp>(value, compute); }
-  Value reshape(Value value, ArrayRef<DimAttr> shape) {
-    return emit<ReshapeOp>(value, ShapeAttr::get(getContext(), shape));
-  }
-  Value permute(Value value, ArrayRef<int64_t> order) {
-    return emit<PermuteOp>(value, getDenseI64ArrayAttr(order));
-  }
   Value number(double value) {
     return splat(getFloatAttr(compute, value), compute);
   }

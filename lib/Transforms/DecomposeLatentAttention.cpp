@@ -9,9 +9,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialect/ops/KVCache.h"
+#include "lib/Transforms/GraphBuilder.h"
 #include "lib/Transforms/Passes.h"
-
-#include "mlir/IR/ImplicitLocOpBuilder.h"
 
 namespace kvern {
 #define GEN_PASS_DEF_DECOMPOSELATENTATTENTION
@@ -21,49 +20,10 @@ namespace kvern {
 using namespace mlir;
 using namespace kvern;
 
-namespace {
-
-class Decomposer : public ImplicitLocOpBuilder {
-public:
-  using ImplicitLocOpBuilder::ImplicitLocOpBuilder;
-
-  /// The result, in place of `op`.
-  Value build(LatentAttentionOp op);
-
-private:
-  static ArrayRef<DimAttr> shapeOf(Value value) {
-    return cast<kvern::TensorType>(value.getType()).getShape();
-  }
-  DimAttr dim(int64_t size) { return DimAttr::getStatic(getContext(), size); }
-  Value reshape(Value value, ArrayRef<DimAttr> shape) {
-    return ReshapeOp::create(*this, value, ShapeAttr::get(getContext(), shape));
-  }
-  Value permute(Value value, ArrayRef<int64_t> order) {
-    return PermuteOp::create(*this, value, getDenseI64ArrayAttr(order));
-  }
-  /// Elements from `from` to below `to` along an axis.
-  Value slice(Value value, size_t axis, int64_t from, int64_t to);
-};
-
-} // namespace
-
-Value Decomposer::slice(Value value, size_t axis, int64_t from, int64_t to) {
-  SmallVector<Attribute> starts, stops;
-  ArrayRef<DimAttr> shape = shapeOf(value);
-  SmallVector<int64_t> steps(shape.size(), 1);
-  SmallVector<Attribute> named(shape.size(), getUnitAttr());
-  for (size_t i = 0; i < shape.size(); ++i) {
-    starts.push_back(dim(i == axis ? from : 0));
-    stops.push_back(i == axis ? dim(to) : shape[i]);
-  }
-  return SliceOp::create(*this, value, ValueRange(), getArrayAttr(starts),
-                         getArrayAttr(stops), getDenseI64ArrayAttr(steps),
-                         getArrayAttr(named));
-}
-
-Value Decomposer::build(LatentAttentionOp op) {
-  ArrayRef<DimAttr> q = shapeOf(op.getQ());
-  int64_t latent = *shapeOf(op.getKvB())[1].getStaticValue();
+/// The result, in place of `op`.
+static Value decompose(GraphBuilder &b, LatentAttentionOp op) {
+  ArrayRef<DimAttr> q = b.shapeOf(op.getQ());
+  int64_t latent = *b.shapeOf(op.getKvB())[1].getStaticValue();
   int64_t rope =
       cast<PagedCacheType>(op.getCache().getType()).getHeadDim() - latent;
   int64_t size = *q[2].getStaticValue(), nope = size - rope;
@@ -72,28 +32,28 @@ Value Decomposer::build(LatentAttentionOp op) {
   Value weight = op.getKvB();
   Type element = cast<kvern::TensorType>(op.getType()).getElementType();
   if (cast<kvern::TensorType>(weight.getType()).getElementType() != element) {
-    weight = CastOp::create(*this, weight, element);
+    weight = CastOp::create(b, weight, element);
   }
-  weight = reshape(weight, {q[1], dim(nope + valueDim), dim(latent)});
-  Value keys = slice(weight, 1, 0, nope);
-  Value values = slice(weight, 1, nope, nope + valueDim);
+  weight = b.reshape(weight, {q[1], b.dim(nope + valueDim), b.dim(latent)});
+  Value keys = b.slice(weight, 1, 0, nope);
+  Value values = b.slice(weight, 1, nope, nope + valueDim);
 
-  Value absorbed = permute(slice(op.getQ(), 2, 0, nope), {1, 0, 2});
-  absorbed = MatmulOp::create(*this, absorbed, keys, /*transpose_rhs=*/false);
-  absorbed = permute(absorbed, {1, 0, 2});
+  Value absorbed = b.permute(b.slice(op.getQ(), 2, 0, nope), {1, 0, 2});
+  absorbed = MatmulOp::create(b, absorbed, keys, /*transpose_rhs=*/false);
+  absorbed = b.permute(absorbed, {1, 0, 2});
   if (rope != 0) {
-    Value rotated = slice(op.getQ(), 2, nope, size);
-    absorbed = ConcatOp::create(*this, ValueRange{absorbed, rotated},
-                                getI64IntegerAttr(2));
+    Value rotated = b.slice(op.getQ(), 2, nope, size);
+    absorbed = ConcatOp::create(b, ValueRange{absorbed, rotated},
+                                b.getI64IntegerAttr(2));
   }
   Value gathered = PagedAttentionOp::create(
-      *this, absorbed, op.getOffsets(), op.getCache(), op.getLayer(),
+      b, absorbed, op.getOffsets(), op.getCache(), op.getLayer(),
       /*sinks=*/Value(), op.getScaleAttr(), op.getMaskVariantAttr(),
-      op.getWindowAttr(), /*softcap=*/getF64FloatAttr(0.0),
-      getI64IntegerAttr(latent));
-  Value result = MatmulOp::create(*this, permute(gathered, {1, 0, 2}), values,
+      op.getWindowAttr(), /*softcap=*/b.getF64FloatAttr(0.0),
+      b.getI64IntegerAttr(latent));
+  Value result = MatmulOp::create(b, b.permute(gathered, {1, 0, 2}), values,
                                   /*transpose_rhs=*/true);
-  return permute(result, {1, 0, 2});
+  return b.permute(result, {1, 0, 2});
 }
 
 namespace {
@@ -109,7 +69,8 @@ struct DecomposeLatentAttention
     });
     for (LatentAttentionOp op : ops) {
       OpBuilder builder(op);
-      op.replaceAllUsesWith(Decomposer(op.getLoc(), builder).build(op));
+      GraphBuilder b(op.getLoc(), builder);
+      op.replaceAllUsesWith(decompose(b, op));
       op.erase();
     }
   }
