@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -67,18 +66,18 @@ class FrequencyData:
         """
         if room < 0:
             raise InputError(f"expected room to be 0 or more, but got {room}")
-        rows: list[tuple[int, int]] = []
+        free = np.tile(np.array([-1, 0], np.int32), (room, 1))
+        rows: list[np.ndarray[Any, Any]] = [free[:0]]
         offsets = [0]
         for sequence in sequences:
-            counts = sorted(Counter(map(int, sequence)).items())
-            for token, _ in counts[:1] + counts[-1:]:
+            tokens = list(sequence)
+            for token in (min(tokens), max(tokens)) if tokens else ():
                 if not 0 <= token < 2**31:
                     raise InputError(f"expected tokens from 0 to below 2^31, but got {token}")
-            rows += counts
-            rows += [(-1, 0)] * room
-            offsets.append(len(rows))
-        data = np.array(rows, np.int32).reshape(-1, 2)
-        return cls(data, np.array(offsets, np.uint32))
+            entries = np.unique(np.array(tokens, np.int32), return_counts=True)
+            rows += [np.stack(entries, 1).astype(np.int32), free]
+            offsets.append(offsets[-1] + len(entries[0]) + room)
+        return cls(np.concatenate(rows), np.array(offsets, np.uint32))
 
 
 def token_sampler(
