@@ -9,10 +9,8 @@ using namespace kvern;
 void LoopKVStoreOp::getEffects(
     SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
   addLoopEffects(cast<DestinationStyleOpInterface>(getOperation()), effects);
-  for (OpOperand *memory : {&getBlocksMutable()}) {
-    effects.emplace_back(MemoryEffects::Write::get(), memory,
-                         SideEffects::DefaultResource::get());
-  }
+  effects.emplace_back(MemoryEffects::Write::get(), &getBlocksMutable(),
+                       SideEffects::DefaultResource::get());
   for (OpOperand &memory : getScalesMutable()) {
     effects.emplace_back(MemoryEffects::Write::get(), &memory,
                          SideEffects::DefaultResource::get());
