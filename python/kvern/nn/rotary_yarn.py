@@ -77,29 +77,21 @@ class DeepseekYarnRopeScalingParams:
         )
 
 
-def _yarn(
-    frequencies: np.ndarray,
-    theta: float,
-    factor: float,
-    fast: float,
-    slow: float,
-    context: int,
-    truncate: bool,
-) -> np.ndarray:
+def _yarn(frequencies: np.ndarray, theta: float, params: YarnScalingParams) -> np.ndarray:
     """Blends frequencies, float64 `[d / 2]`, with those divided by the factor."""
-    size = 2 * len(frequencies)
+    size, context = 2 * len(frequencies), params.original_max_position_embeddings
 
     def pair(turns: float) -> float:
         """The pair that turns so often within the context."""
         return size * math.log(context / (turns * 2 * math.pi)) / (2 * math.log(theta))
 
-    low, high = pair(fast), pair(slow)
-    if truncate:
+    low, high = pair(params.beta_fast), pair(params.beta_slow)
+    if params.truncate:
         low, high = math.floor(low), math.ceil(high)
     low, high = max(low, 0), min(high, size - 1)
     high = high + 0.001 if low == high else high
     ramp = np.clip((np.arange(len(frequencies)) - low) / (high - low), 0, 1)
-    return frequencies * (1 - ramp) + frequencies / factor * ramp
+    return frequencies * (1 - ramp) + frequencies / params.factor * ramp
 
 
 def _growth(factor: float, weight: float = 1.0) -> float:
@@ -138,12 +130,12 @@ class YarnRotaryEmbedding(RotaryEmbedding):
 
     def frequencies(self) -> np.ndarray:
         """The angle of each pair at position 1, `[head_dim / 2]`, in float64."""
-        frequencies, params = super().frequencies(), self.scaling_params
-        if params is None:
-            return frequencies
-        context = params.original_max_position_embeddings
-        fast, slow = params.beta_fast, params.beta_slow
-        return _yarn(frequencies, self.theta, params.factor, fast, slow, context, params.truncate)
+        frequencies, params = super().frequencies(), self._blend()
+        return frequencies if params is None else _yarn(frequencies, self.theta, params)
+
+    def _blend(self) -> YarnScalingParams | None:
+        """How frequencies are blended; None for frequencies as they are."""
+        return self.scaling_params
 
     @property
     def attention_factor(self) -> float:
@@ -151,7 +143,7 @@ class YarnRotaryEmbedding(RotaryEmbedding):
         return 1.0 if self.scaling_params is None else _growth(self.scaling_params.factor)
 
 
-class DeepseekYarnRotaryEmbedding(RotaryEmbedding):
+class DeepseekYarnRotaryEmbedding(YarnRotaryEmbedding):
     """YaRN as in the models of DeepSeek: `dim` is the size of the rotated part of a head.
 
     Cosines and sines are multiplied by `g(mscale) / g(mscale_all_dim)`, scores by `g(mscale_all_dim)^2`, where
@@ -190,17 +182,15 @@ class DeepseekYarnRotaryEmbedding(RotaryEmbedding):
         super().__init__(dim, n_heads, theta, max_seq_len, size, _freqs_cis, interleaved)
         self.scaling_params = scaling_params
 
-    def _rows(self) -> int:
-        return self.max_seq_len
-
-    def frequencies(self) -> np.ndarray:
-        """The angle of each pair at position 1, `[dim / 2]`, in float64."""
-        frequencies, params = super().frequencies(), self.scaling_params
-        if params is None:
-            return frequencies
-        context = params.original_max_position_embeddings
-        fast, slow = params.beta_fast, params.beta_slow
-        return _yarn(frequencies, self.theta, params.scaling_factor, fast, slow, context, True)
+    def _blend(self) -> YarnScalingParams | None:
+        params = self.scaling_params
+        return params and YarnScalingParams(
+            params.scaling_factor,
+            params.beta_fast,
+            params.beta_slow,
+            params.original_max_position_embeddings,
+            truncate=True,
+        )
 
     @property
     def attention_factor(self) -> float:
