@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights of layers in quantized form."""
+"""Weights of layers in quantized form, and layers that have them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from kvern.dtype import DType
@@ -10,7 +12,17 @@ from kvern.errors import ShapeError, UnsupportedError
 from kvern.graph import DeviceRef, Weight
 from kvern.graph.quantization import QuantizationConfig, QuantizationEncoding, dialect_encoding
 
-__all__ = ["quantized_weight"]
+__all__ = ["quantized", "quantized_weight"]
+
+
+def quantized(linear: Callable[..., Any], encoding: Any, config: Any) -> Callable[..., Any]:
+    """Returns a maker of linear layers that gives them the encoding and its configuration, when there is one.
+
+    Without an encoding it takes any class, also one that does not know of encodings.
+    """
+    if encoding is None:
+        return linear
+    return partial(linear, quantization_encoding=encoding, quant_config=config)
 
 
 def quantized_weight(

@@ -10,6 +10,7 @@ from typing import Any
 from kvern.dtype import DType
 from kvern.graph import DeviceRef, TensorValue, TensorValueLike, ops
 from kvern.nn._placement import Unsharded, only_device, refuse_quantization, refuse_sharding
+from kvern.nn._quantization import quantized
 from kvern.nn.bounds import clamp
 from kvern.nn.layer import Module
 from kvern.nn.linear import Linear
@@ -82,10 +83,7 @@ class MLP(Unsharded, Module):
             )
         device = only_device(name, devices)
         linear = partial(linear_cls, dtype=dtype, device=device, has_bias=has_bias)
-        if quantization_encoding is not None:
-            linear = partial(
-                linear, quantization_encoding=quantization_encoding, quant_config=quant_config
-            )
+        linear = quantized(linear, quantization_encoding, quant_config)
         self.feed_forward_length = feed_forward_length
         self._declare_inputs(linear, hidden_dim)
         self.down_proj = linear(feed_forward_length, hidden_dim)

@@ -10,6 +10,7 @@ from kvern.dtype import DType
 from kvern.errors import InputError, ShapeError, UnsupportedError
 from kvern.graph import DeviceRef, TensorValue, TensorValueLike, Weight, ops
 from kvern.nn._placement import Unsharded, only_device
+from kvern.nn._quantization import quantized
 from kvern.nn._ragged import mask_of
 from kvern.nn.attention import MHAMaskVariant
 from kvern.nn.kv_cache import KVCacheParams, PagedCacheValues
@@ -111,15 +112,8 @@ class CachedAttention(Unsharded, Module):
             clip_qkv,
             quantization_encoding=quantization_encoding,
         )
-        options: dict[str, Any] = {}
-        if quantization_encoding is not None:
-            options = {
-                "quantization_encoding": quantization_encoding,
-                "quant_config": quant_config,
-            }
-        self.o_proj = linear_cls(
-            queries, hidden_size, dtype=dtype, device=device, has_bias=has_bias, **options
-        )
+        linear = quantized(linear_cls, quantization_encoding, quant_config)
+        self.o_proj = linear(queries, hidden_size, dtype=dtype, device=device, has_bias=has_bias)
         self.sinks = (
             Weight("sinks", dtype, [num_attention_heads], DeviceRef.CPU()) if sinks else None
         )

@@ -12,6 +12,7 @@ from kvern.dtype import DType
 from kvern.errors import InputError
 from kvern.graph import DeviceRef, TensorValue, TensorValueLike, ops
 from kvern.nn._placement import Unsharded, refuse_quantization, refuse_sharding
+from kvern.nn._quantization import quantized
 from kvern.nn.layer import Module
 from kvern.nn.linear import Linear
 
@@ -78,10 +79,7 @@ class StackedLinear(Unsharded, Module):
         linear = partial(linear_cls, in_dim, dtype=dtype, device=device, has_bias=has_bias)
         if clip_weight is not None:
             linear = partial(linear, clip_weight=clip_weight)
-        if quantization_encoding is not None:
-            linear = partial(
-                linear, quantization_encoding=quantization_encoding, quant_config=quant_config
-            )
+        linear = quantized(linear, quantization_encoding, quant_config)
         if stacked:
             self._stack = linear(sum(self.out_dims))
             self._stack._omit_module_attr_name = True
