@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from compiling import cpu_tensor, run
+from kvern import nn
 from kvern.driver import Buffer
 from kvern.dtype import DType
 from kvern.graph import DeviceRef, Graph, Module, TensorValue
@@ -79,3 +80,45 @@ def run_steps(
         )
         lengths = lengths + np.array(counts, np.uint32)
     return outputs
+
+
+def assert_steps(
+    model: Any,
+    params: KVCacheParams,
+    sequences: Sequence[np.ndarray],
+    wanted: Sequence[np.ndarray],
+    atol: float,
+    *constants: np.ndarray,
+) -> None:
+    """Compares what each step returns for its tokens with their rows of what whole sequences give.
+
+    Args:
+        model: Made by `build`: of rows of new tokens, and constants, to a row for each token.
+        params: Of its cache.
+        sequences: The rows of each sequence.
+        wanted: What is expected for them.
+        atol: The error that is accepted.
+        constants: The other inputs.
+    """
+    done = np.zeros(len(sequences), int)
+
+    def feed(positions: list[np.ndarray]) -> list[np.ndarray]:
+        rows = [x[p] for x, p in zip(sequences, positions, strict=True)]
+        return [np.concatenate(rows), *constants]
+
+    for (got,), counts in zip(run_steps(model, params, feed), STEPS, strict=True):
+        expected = [y[a : a + n] for y, a, n in zip(wanted, done, counts, strict=True)]
+        np.testing.assert_allclose(
+            got.astype(np.float64), np.concatenate(expected), rtol=0, atol=atol
+        )
+        done = done + counts
+
+
+def bind(name: str, layer: nn.Module, weights: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Loads weights, names them `<name>/...`, so that layers of one executable have their own, and returns them so."""
+    layer.load_state_dict(weights)
+    registry = {}
+    for weight in layer.raw_state_dict().values():
+        registry[f"{name}/{weight.name}"] = weights[weight.name]
+        weight.name = f"{name}/{weight.name}"
+    return registry

@@ -18,7 +18,7 @@ from kvern.graph import DeviceRef, Module, ops
 from kvern.graph.quantization import QuantizationEncoding
 from kvern.nn.kv_cache import KVCacheQuantizationConfig
 from nn.layer_cases import random_weights
-from nn.paged_steps import STEPS, build, cache_params, run_steps
+from nn.paged_steps import STEPS, assert_steps, bind, build, cache_params
 
 CPU = DeviceRef.CPU()
 HEADS, KV_HEADS, SIZE, HIDDEN = 4, 2, 8, 32
@@ -107,10 +107,7 @@ def compiled() -> tuple[dict[str, Any], dict[str, Any]]:
     for name, make in LAYERS.items():
         layer = make()
         weights, numbers[name] = weights_of(layer)
-        layer.load_state_dict(weights)
-        for weight in layer.raw_state_dict().values():
-            registry[f"{name}/{weight.name}"] = weights[weight.name]
-            weight.name = f"{name}/{weight.name}"
+        registry |= bind(name, layer, weights)
 
         def body(x: Any, offsets: Any, cache: Any, layer: Any = layer) -> Any:
             index = ops.constant(1, DType.uint32, CPU)
@@ -189,18 +186,8 @@ def test_chunks_and_single_tokens(name: str) -> None:
         for x in sequences
     ]
 
-    def feed(positions: list[np.ndarray]) -> list[np.ndarray]:
-        return [np.concatenate([x[p] for x, p in zip(sequences, positions, strict=True)])]
-
-    outputs = run_steps(models[name], params, feed)
-    done = np.zeros(3, int)
-    for (got,), counts in zip(outputs, STEPS, strict=True):
-        expected = [y[a : a + n] for y, a, n in zip(wanted, done, counts, strict=True)]
-        largest = np.abs(np.concatenate(wanted)).max()
-        np.testing.assert_allclose(
-            got.astype(np.float64), np.concatenate(expected), rtol=0, atol=bound * largest
-        )
-        done = done + counts
+    largest = np.abs(np.concatenate(wanted)).max()
+    assert_steps(models[name], params, sequences, wanted, bound * largest)
 
 
 def test_weight_names() -> None:

@@ -16,7 +16,7 @@ from kvern.dtype import DType
 from kvern.graph import DeviceRef, Module, ops
 from kvern.nn.kv_cache import MLAKVCacheParams
 from nn.layer_cases import random_weights
-from nn.paged_steps import PAGE, STEPS, build, cache_params, run_steps
+from nn.paged_steps import PAGE, STEPS, assert_steps, bind, build, cache_params
 from nn.test_cached_attention import rotate
 
 CPU, HEADS, HIDDEN = DeviceRef.CPU(), 3, 20
@@ -56,11 +56,8 @@ def compiled() -> tuple[dict[str, Any], dict[str, Any]]:
     for name, maker in LAYERS.items():
         layer = maker()
         weights = random_weights(layer)
-        layer.load_state_dict(weights)
+        registry |= bind(name, layer, weights)
         numbers[name] = {n: torch.from_numpy(w.astype(np.float64)) for n, w in weights.items()}
-        for weight in layer.raw_state_dict().values():
-            registry[f"{name}/{weight.name}"] = weights[weight.name]
-            weight.name = f"{name}/{weight.name}"
 
         def body(x: Any, offsets: Any, cache: Any, layer: Any = layer) -> Any:
             index = ops.constant(1, DType.uint32, CPU)
@@ -105,15 +102,8 @@ def test_chunks_and_single_tokens(name: str) -> None:
         for x in sequences
     ]
 
-    def feed(positions: list[np.ndarray]) -> list[np.ndarray]:
-        return [np.concatenate([x[p] for x, p in zip(sequences, positions, strict=True)])]
-
-    done = np.zeros(3, int)
     largest = np.abs(np.concatenate(wanted)).max()
-    for (got,), counts in zip(run_steps(models[name], PARAMS, feed), STEPS, strict=True):
-        expected = [y[a : a + n] for y, a, n in zip(wanted, done, counts, strict=True)]
-        np.testing.assert_allclose(got, np.concatenate(expected), rtol=0, atol=2e-5 * largest)
-        done = done + counts
+    assert_steps(models[name], PARAMS, sequences, wanted, 2e-5 * largest)
 
 
 def test_weight_names_and_scale() -> None:

@@ -17,7 +17,7 @@ from kvern.dtype import DType
 from kvern.errors import KvernError
 from kvern.graph import DeviceRef, Graph, Module, TensorValue, ops
 from kvern.nn import kernels
-from nn.paged_steps import STEPS, build, cache_params, run_steps
+from nn.paged_steps import STEPS, assert_steps, build, cache_params
 from nn.test_cached_attention import COMMON, HEADS, HIDDEN, KV_HEADS, SIZE, reference, with_rope
 
 CPU, F32, U32 = DeviceRef.CPU(), DType.float32, DType.uint32
@@ -94,15 +94,7 @@ def test_steps(name: str) -> None:
         reference(LAYERS[name], weights, torch.from_numpy(x).double()).numpy() for x in sequences
     ]
 
-    def feed(positions: list[np.ndarray]) -> list[np.ndarray]:
-        rows = [x[p] for x, p in zip(sequences, positions, strict=True)]
-        return [np.concatenate(rows), WEIGHT, BIAS]
-
-    done = np.zeros(3, int)
-    for (got,), counts in zip(run_steps(compiled()[name], PARAMS, feed), STEPS, strict=True):
-        expected = [y[a : a + n] for y, a, n in zip(wanted, done, counts, strict=True)]
-        np.testing.assert_allclose(got, np.concatenate(expected), rtol=0, atol=5e-5)
-        done = done + counts
+    assert_steps(compiled()[name], PARAMS, sequences, wanted, 5e-5, WEIGHT, BIAS)
 
 
 def test_token_positions() -> None:

@@ -18,7 +18,7 @@ from kvern import nn
 from kvern.dtype import DType
 from kvern.graph import DeviceRef, Module
 from nn.layer_cases import random_weights
-from nn.paged_steps import STEPS, build, cache_params, run_steps
+from nn.paged_steps import STEPS, bind, build, cache_params, run_steps
 from nn.test_cached_attention import HEADS, HIDDEN, KV_HEADS, reference
 
 CPU, F32, VOCAB = DeviceRef.CPU(), DType.float32, 19
@@ -79,7 +79,6 @@ def compiled() -> tuple[dict[str, Any], dict[str, Any]]:
     for name, maker in MODELS.items():
         model = maker()
         weights = random_weights(model)
-        model.load_state_dict(weights)
         numbers[name] = {n: torch.from_numpy(w.astype(np.float64)) for n, w in weights.items()}
         count = "n" if name == "variable" else 1
         inputs = [cpu_tensor(DType.int64, ["total_seq_len"]), cpu_tensor(DType.int64, [count])]
@@ -89,11 +88,10 @@ def compiled() -> tuple[dict[str, Any], dict[str, Any]]:
 
         # Subgraphs bind weights by the names of the model, so models that share names share their values too.
         if name in ("all", "last", "variable"):
+            model.load_state_dict(weights)
             registry |= weights
         else:
-            for weight in model.raw_state_dict().values():
-                registry[f"{name}/{weight.name}"] = weights[weight.name]
-                weight.name = f"{name}/{weight.name}"
+            registry |= bind(name, model, weights)
         build(name, module, cache_params(), inputs, body)
     return session().load_all(module, weights_registry=registry), numbers
 
