@@ -76,6 +76,9 @@ def logits_postprocess(
         ValueError: return_n_logits is no such tensor, or selected_layers is missing.
         NotImplementedError: LAST_PER_DEVICE, for there is one device.
     """
+    # Their values do as well.
+    return_logits = ReturnLogits(return_logits)
+    return_hidden_states = ReturnHiddenStates(return_hidden_states)
     if return_hidden_states is ReturnHiddenStates.LAST_PER_DEVICE:
         raise UnsupportedError(
             "logits_postprocess does not support hidden states by device; on one device LAST returns them"

@@ -79,8 +79,13 @@ class RotaryEmbedding(Module):
 
         Raises:
             ValueError: The size of a head is odd, or theta or max_seq_len is not above 0.
+            TypeError: scaling_params are those of another rope, which has a class of its own.
         """
         super().__init__()
+        if scaling_params is not None and not isinstance(scaling_params, LinearScalingParams):
+            raise TypeError(
+                f"{type(self).__name__}: expected scaling_params to be LinearScalingParams, but got {scaling_params!r}"
+            )
         self.dim = dim
         self.n_heads = n_heads
         self.theta = theta

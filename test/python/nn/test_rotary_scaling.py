@@ -169,6 +169,9 @@ def test_refused() -> None:
         nn.RotaryEmbedding(3, 1, THETA, 4)
     with pytest.raises(ValueError, match="theta above 0, but got -1"):
         nn.RotaryEmbedding(4, 1, -1.0, 4)
+    with pytest.raises(TypeError, match="to be LinearScalingParams, but got Llama3"):
+        params = nn.Llama3RopeScalingParams(8.0, 1.0, 4.0, 8192)
+        nn.RotaryEmbedding(4, 1, THETA, 4, scaling_params=params)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="factor above 0, but got 0"):
         nn.LinearScalingParams(0.0)
     with pytest.raises(ValueError, match=r"high_freq_factor above low_freq_factor \(4"):
