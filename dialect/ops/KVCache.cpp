@@ -36,6 +36,17 @@ static DeviceAttr getDevice(Value value) {
   return cast<kvern::TensorType>(value.getType()).getDevice();
 }
 
+static LogicalResult checkOneDevice(InferError error, DeviceAttr device,
+                                    ValueRange operands) {
+  for (Value operand : operands) {
+    if (getDevice(operand) != device) {
+      return error("expected operands on one device, but got ", device.str(),
+                   " and ", getDevice(operand).str());
+    }
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // The cache
 //===----------------------------------------------------------------------===//
@@ -72,12 +83,9 @@ LogicalResult PagedCacheOp::inferReturnTypes(MLIRContext *context,
                                              SmallVectorImpl<Type> &results) {
   InferError error(location, getOperationName());
   auto type = cast<BufferType>(adaptor.getBlocks().getType());
-  for (Value operand : adaptor.getOperands()) {
-    // paged_cache_c1
-    if (getDevice(operand) != type.getDevice()) {
-      return error("expected operands on one device, but got ",
-                   type.getDevice().str(), " and ", getDevice(operand).str());
-    }
+  // paged_cache_c1
+  if (failed(checkOneDevice(error, type.getDevice(), adaptor.getOperands()))) {
+    return failure();
   }
   ArrayRef<DimAttr> blocks = type.getShape();
   // paged_cache_c2
@@ -415,12 +423,7 @@ LogicalResult KVCopyPagesOp::verify() {
                        "got shapes ")
            << toString(from) << " and " << toString(to);
   }
-  for (Value operand : getOperands()) {
-    // kv_copy_pages_c3
-    if (getDevice(operand) != source.getDevice()) {
-      return emitOpError("expected operands on one device, but got ")
-             << source.getDevice().str() << " and " << getDevice(operand).str();
-    }
-  }
-  return success();
+  // kv_copy_pages_c3
+  return checkOneDevice(InferError(getLoc(), getOperationName()),
+                        source.getDevice(), getOperands());
 }

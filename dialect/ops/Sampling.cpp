@@ -24,6 +24,29 @@ void KvernDialect::registerSamplingOps() {
 // Graph ops
 //===----------------------------------------------------------------------===//
 
+/// Logits against the shape that they should have.
+static LogicalResult checkLogits(InferError error, ArrayRef<DimAttr> logits) {
+  if (logits.size() != 2) {
+    return error("expected logits of shape [rows, vocabulary], but got ",
+                 toString(logits));
+  }
+  return success();
+}
+
+/// One element for each row of the logits.
+static LogicalResult checkByRow(InferError error, StringRef what,
+                                ArrayRef<DimAttr> logits,
+                                ArrayRef<kvern::TensorType> types) {
+  for (kvern::TensorType type : types) {
+    if (type.getShape() != logits.take_front()) {
+      return error("expected ", what, " of shape ",
+                   toString(logits.take_front()), ", but got ",
+                   toString(type.getShape()));
+    }
+  }
+  return success();
+}
+
 /// A word of a counter.
 static bool isStream(uint64_t stream) { return stream >> 32 == 0; }
 
@@ -62,22 +85,18 @@ LogicalResult SampleTokensOp::inferReturnTypes(MLIRContext *context,
   }
   ArrayRef<DimAttr> logits = types->front().getShape();
   // sample_tokens_c1
-  if (logits.size() != 2) {
-    return error("expected logits of shape [rows, vocabulary], but got ",
-                 toString(logits));
+  if (failed(checkLogits(error, logits))) {
+    return failure();
   }
   // sample_tokens_c2
   if (logits[1].isStatic(0)) {
     return error("expected a vocabulary of size 1 or more, but got ",
                  toString(logits));
   }
-  for (kvern::TensorType type : ArrayRef(*types).drop_front()) {
-    // sample_tokens_c3
-    if (type.getShape() != logits.take_front()) {
-      return error("expected parameters of shape ",
-                   toString(logits.take_front()), ", but got ",
-                   toString(type.getShape()));
-    }
+  // sample_tokens_c3
+  if (failed(checkByRow(error, "parameters", logits,
+                        ArrayRef(*types).drop_front()))) {
+    return failure();
   }
   // sample_tokens_c4
   if (!isStream(adaptor.getStream())) {
@@ -118,17 +137,13 @@ LogicalResult FilterLogitsOp::inferReturnTypes(MLIRContext *,
   }
   ArrayRef<DimAttr> logits = types->front().getShape();
   // filter_logits_c1
-  if (logits.size() != 2) {
-    return error("expected logits of shape [rows, vocabulary], but got ",
-                 toString(logits));
+  if (failed(checkLogits(error, logits))) {
+    return failure();
   }
-  for (kvern::TensorType type : ArrayRef(*types).drop_front()) {
-    // filter_logits_c2
-    if (type.getShape() != logits.take_front()) {
-      return error("expected parameters of shape ",
-                   toString(logits.take_front()), ", but got ",
-                   toString(type.getShape()));
-    }
+  // filter_logits_c2
+  if (failed(checkByRow(error, "parameters", logits,
+                        ArrayRef(*types).drop_front()))) {
+    return failure();
   }
   results.push_back(types->front());
   return success();
@@ -152,9 +167,8 @@ LogicalResult ApplyPenaltiesOp::inferReturnTypes(
   }
   ArrayRef<DimAttr> logits = types->front().getShape();
   // apply_penalties_c1
-  if (logits.size() != 2) {
-    return error("expected logits of shape [rows, vocabulary], but got ",
-                 toString(logits));
+  if (failed(checkLogits(error, logits))) {
+    return failure();
   }
   ArrayRef<DimAttr> data = (*types)[1].getShape(),
                     offsets = (*types)[2].getShape();
@@ -165,13 +179,10 @@ LogicalResult ApplyPenaltiesOp::inferReturnTypes(
                  toString(logits), ", but got shapes ", toString(data), " and ",
                  toString(offsets));
   }
-  for (kvern::TensorType type : ArrayRef(*types).drop_front(3)) {
-    // apply_penalties_c3
-    if (type.getShape() != logits.take_front()) {
-      return error("expected penalties of shape ",
-                   toString(logits.take_front()), ", but got ",
-                   toString(type.getShape()));
-    }
+  // apply_penalties_c3
+  if (failed(checkByRow(error, "penalties", logits,
+                        ArrayRef(*types).drop_front(3)))) {
+    return failure();
   }
   results.push_back(types->front());
   return success();
@@ -249,16 +260,8 @@ LogicalResult LoopSampleTokensOp::verify() {
 }
 
 LogicalResult LoopFilterLogitsOp::verify() {
-  auto shaped = [](Value value) { return cast<ShapedType>(value.getType()); };
-  bool fits = getInits().size() == 1 && shaped(getLogits()).getRank() == 2;
-  for (Value init : getInits()) {
-    fits &= shaped(init).getRank() == 2;
-  }
-  for (Value value : {getTemperature(), getTopK(), getTopP(), getMinP()}) {
-    fits &= shaped(value).getRank() == 1;
-  }
   // loop_filter_logits_c1
-  if (!fits) {
+  if (getInits().size() != 1 || !haveRanks(*this, {2, 1, 1, 1, 1, 2})) {
     return emitOpError("expected logits and one result of rank 2 and all else "
                        "of rank 1, but got ")
            << getOperandTypes();
