@@ -17,10 +17,8 @@ static std::optional<FusionKind> getKind(Operation *op) {
 }
 
 bool kvern::isKernelOp(Operation *op) {
-  if (isa<BufferLoadOp, BufferStoreOp, BufferStoreSliceOp>(op)) {
-    return true;
-  }
-  if (isa<PagedCacheOp, KVCopyPagesOp>(op)) {
+  if (isa<BufferLoadOp, BufferStoreOp, BufferStoreSliceOp, PagedCacheOp,
+          KVCopyPagesOp>(op)) {
     return true;
   }
   std::optional<FusionKind> kind = getKind(op);
